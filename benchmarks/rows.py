@@ -129,11 +129,19 @@ class Row:
             yield Row(f"  {name}", "", value, self.peer, self.higher_is_better, note=note)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as the JSON that checks read; a ratio that is none is null."""
-        fields = asdict(self)
+        """Return the row as the JSON that checks read, which has nothing but finite numbers.
+
+        A ratio that is none is null, and so is a figure that could not be measured, or a bar that
+        no figure reaches: whether there was one, and was met, says the verdict.
+        """
+        fields = {**asdict(self), "ratio": self.ratio, "ok": self.ok, "verdict": self.verdict}
         del fields["higher_is_better"]
-        ratio = None if math.isnan(self.ratio) else self.ratio
-        return {**fields, "ratio": ratio, "ok": self.ok, "verdict": self.verdict}
+        rivals = {name: _finite(value) for name, value in self.rivals.items()}
+        return {name: _finite(value) for name, value in fields.items()} | {"rivals": rivals}
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def without_rivals(rows: Sequence[Row]) -> list[Row]:
@@ -181,4 +189,4 @@ def show(rows: Sequence[Row], title: str) -> None:
 
 def save(rows: Sequence[Row], path: Path) -> None:
     """Write the rows as a JSON list."""
-    path.write_text(json.dumps([row.to_dict() for row in rows], indent=2) + "\n")
+    path.write_text(json.dumps([row.to_dict() for row in rows], indent=2, allow_nan=False) + "\n")

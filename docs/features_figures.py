@@ -8,12 +8,10 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from parsimon._style import figure_style
 from parsimon.features import (
-    AucFrontSelector,
     FewColumnsClassifier,
     ParetoConstructor,
     ParetoSelector,
     StableSelector,
-    fixed_models,
     label_noise,
 )
 from parsimon.roc import auc, roc_points
@@ -49,22 +47,16 @@ def wrong_labels():
 
 
 def models_of_columns():
-    """The front of AUC, sizes of fits, the null, named models and the two most different splits."""
+    """Sizes of fits, models beside guessing, the null, and the two most different splits."""
     X, y = planted()
     with figure_style():
-        _, axes = plt.subplots(2, 3, figsize=(13, 8.0), layout="constrained")
-    front = AucFrontSelector(random_state=0).fit(X, y).front_
-    axes[0, 0].semilogx(front.values[:, 1], front.values[:, 0], "o", markersize=4)
-    axes[0, 0].set_xlabel("complexity")
-    axes[0, 0].set_ylabel("AUC on own rows")
+        _, axes = plt.subplots(2, 2, figsize=(9, 8.0), layout="constrained")
     options = {"n_splits": 20, "n_permutations": 0, "random_state": 0}
     machines = StableSelector(RVC("features"), **options).fit(X, y)
-    machines.plot("sizes", ax=axes[0, 1])
-    machines.plot("models", ax=axes[0, 2])
+    machines.plot("sizes", ax=axes[0, 0])
+    machines.plot("models", ax=axes[0, 1])
     StableSelector(**options).fit(X, y).plot("null", ax=axes[1, 0])
-    named = {"120": [120], "120 and 340": [120, 340], "5, which is noise": [5]}
-    fixed_models(X, y, named, random_state=0).plot(axes[1, 1])
-    extreme_splits(X, y, axes[1, 2])
+    extreme_splits(X, y, axes[1, 1])
     return axes
 
 

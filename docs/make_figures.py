@@ -387,7 +387,7 @@ def way_of_a_search():
     """What a real search tried on the way to its result."""
     from parsimon.datasets import load
     from parsimon.gp import KernelSearch
-    from parsimon.statistician.families.gp._kernel_figures import draw_search
+    from parsimon.statistician.families.gp._parts import draw_search
 
     data = load("pima_cleaned")
     search = KernelSearch(depth=3, random_state=0).fit(data.data, data.target)

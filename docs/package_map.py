@@ -46,7 +46,7 @@ ROWS = (
             Package(
                 "statistician",
                 "from a table to findings and a model",
-                ("analyse", "prepare/", "question", "families/", "measure", "study"),
+                ("analyse", "prepare/", "looking", "families/", "folds", "measure"),
             )
         ],
     ),
@@ -78,7 +78,7 @@ ROWS = (
             Package("svm", "wide margins", ("pareto", "indefinite")),
             Package("bpm", "Bayes points", ("classifier", "gamma_ep")),
             Package("ensembles", "yes/no rules", ("abc", "sparse")),
-            Package("features", "few columns", ("stable", "auc_front")),
+            Package("features", "few columns", ("pareto_selector", "stable")),
             Package("phylo", "family trees", ("tree", "pgls", "phyrvm")),
         ],
     ),

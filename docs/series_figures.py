@@ -1,20 +1,34 @@
-"""Pictures of series: method trees on a piece of music, and two features of two kinds of it."""
+"""Pictures of series: method trees on a recording, and two features of two kinds of them."""
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from parsimon._style import BLUE, VERMILION, figure_style
-from parsimon.datasets import load, make_genres
+from parsimon.datasets import load
 from parsimon.features.series import SeriesExtractor, parse_tree, plot_tree
 
-GENRES = ("classic", "pop")
+SECONDS = np.arange(1000) / 1000
+
+
+def recordings():
+    """Return eighty recordings of a motor, of which every second has a worn bearing."""
+    rng = np.random.default_rng(0)
+    return np.array([recording(number % 2, rng) for number in range(80)])
+
+
+def recording(is_worn, rng):
+    """Return a second of a motor, as in the tutorial."""
+    speed, phase = rng.uniform(20, 30), rng.random()
+    turns = speed * SECONDS + phase
+    hum = np.sin(2 * np.pi * turns) + 0.5 * np.sin(4 * np.pi * turns)
+    clicks = np.sin(2 * np.pi * 180 * SECONDS) * np.exp(-12 * (turns % 1))
+    return hum + is_worn * clicks + 0.5 * rng.normal(size=1000)
 
 
 def tree_of_windows():
-    """The example of the source, on a piece of synthetic music."""
-    X, _ = make_genres(1, genres=["techno"], seconds=0.4, rate=1000, random_state=3)
+    """The example of the source, on a worn bearing."""
     text = "exponential_smoothing > windows(0.1, 2){spectrum > place_of_maximum} > mean"
-    return plot_tree(parse_tree(text), X[0])
+    return plot_tree(parse_tree(text), recordings()[1])
 
 
 def tree_of_steps():
@@ -24,20 +38,20 @@ def tree_of_steps():
 
 
 def two_kinds():
-    """A piece of each kind, and all pieces by the first two features."""
-    X, y = make_genres(80, genres=GENRES, seconds=1.0, rate=1000, random_state=0)
+    """A recording of each kind, and all of them by the first two features."""
+    X, y, kinds = recordings(), np.arange(80) % 2, ("sound", "worn")
     search = SeriesExtractor(max_features=2, random_state=0).fit(X[:40], y[:40])
     values = search.transform(X)
     with figure_style():
         figure = plt.figure(figsize=(10.5, 4.2), layout="constrained")
         grid = figure.add_gridspec(2, 2, width_ratios=(1, 1))
-        for kind, name in enumerate(GENRES):
+        for kind, name in enumerate(kinds):
             ax = figure.add_subplot(grid[kind, 0])
-            ax.plot(np.arange(1000) / 1000, X[kind], linewidth=0.7, color=(BLUE, VERMILION)[kind])
+            ax.plot(SECONDS, X[kind], linewidth=0.7, color=(BLUE, VERMILION)[kind])
             ax.set_title(name)
         ax.set_xlabel("seconds")
         ax = figure.add_subplot(grid[:, 1])
-        for kind, name in enumerate(GENRES):
+        for kind, name in enumerate(kinds):
             for part, fill in ((slice(0, 40), "full"), (slice(40, 80), "none")):
                 own = values[part][y[part] == kind]
                 label = f"{name}, {'searched with' if fill == 'full' else 'new'}"

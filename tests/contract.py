@@ -8,27 +8,21 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-# What an option can break, as it changes how a model is fitted and used. How options are set and
-# copied, how labels and types of numbers are read, how classes are weighted by their names, and
-# what is refused at the door, is the same code whatever they are.
+# What an option can break, as it changes how a model is fitted and used: that it learns, twice the
+# same, from rows that weigh, and answers each row by itself. How options are set, copied and kept,
+# how labels and types of numbers are read, and what is refused at the door, is the same code
+# whatever they are. Files of every kind of fit: tests/test_saved_estimators.py.
 NUMERICAL = {
     "check_classifiers_one_label",
     "check_classifiers_one_label_sample_weights",
     "check_classifiers_train",
-    "check_decision_proba_consistency",
-    "check_estimators_overwrite_params",
-    "check_estimators_pickle",
     "check_fit2d_1feature",
     "check_fit2d_1sample",
     "check_fit_idempotent",
-    "check_methods_sample_order_invariance",
     "check_methods_subset_invariance",
-    "check_non_transformer_estimators_n_iter",
-    "check_regressors_int",
     "check_regressors_train",
     "check_sample_weight_equivalence_on_dense_data",
     "check_transformer_general",
-    "check_transformer_preserve_dtypes",
 }
 # What a fit that chooses its own options by folds can break beside that; it takes seconds each.
 # That what it chose is accurate, agrees with itself and survives a file has tests of its own.

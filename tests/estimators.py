@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 
 from parsimon.bpm import BayesPointClassifier, ClutterMean, DivergenceMKL
-from parsimon.ensembles import ABCClassifier, HardTree, SparseEnsemble
+from parsimon.ensembles import ABCClassifier, ChainOptions, HardTree, SparseEnsemble
 from parsimon.features import (
-    AucFrontSelector,
     CaseBase,
     ClusteringSelector,
     ColumnMaxima,
@@ -44,7 +43,6 @@ EARLIER = CaseBase()
 EARLIER.add(describe_task(X, NUMBER, formulas=["x0^2"]))
 
 CASES = {
-    "AucFrontSelector": (AucFrontSelector(max_iter=50, random_state=0), TWO),
     "FewColumnsClassifier": (FewColumnsClassifier(2), TWO),
     "FewColumnsClassifier of three classes": (FewColumnsClassifier(2), THREE),
     "ClusteringSelector": (ClusteringSelector(2, n_init=8, random_state=0), None),
@@ -59,9 +57,9 @@ CASES = {
     "ColumnMaxima": (ColumnMaxima([[0, 2], [1]]), None),
     "ColumnSubset": (ColumnSubset([0, 2]), None),
     "FeatureAggregator": (FeatureAggregator(2, n_init=8, random_state=0), None),
-    "ParetoConstructor": (ParetoConstructor(max_evaluations=200, random_state=0), TWO),
+    "ParetoConstructor": (ParetoConstructor(max_iter=2, random_state=0), TWO),
     "ParetoConstructor of a number": (
-        ParetoConstructor(max_evaluations=200, random_state=0),
+        ParetoConstructor(max_iter=2, random_state=0),
         NUMBER,
     ),
     "FeatureTransfer": (FeatureTransfer(constructor=False), TWO),
@@ -100,11 +98,20 @@ CASES = {
         SOME,
     ),
     "ABCClassifier": (
-        ABCClassifier(n_chains=4, n_samples=40, patience=200, calibration=2, random_state=0),
+        ABCClassifier(
+            chains=ChainOptions(n_chains=4, n_samples=40, patience=200),
+            calibration=2,
+            random_state=0,
+        ),
         TWO,
     ),
     "ABCClassifier of a tree": (
-        ABCClassifier(HardTree(2), n_chains=4, n_samples=40, calibration=None, random_state=0),
+        ABCClassifier(
+            HardTree(2),
+            chains=ChainOptions(n_chains=4, n_samples=40),
+            calibration=None,
+            random_state=0,
+        ),
         TWO,
     ),
     "SparseEnsemble": (SparseEnsemble(random_state=0), TWO),

@@ -154,6 +154,7 @@ def test_the_counters_see_what_they_count(tmp_path):
         "a/_one": "class Thing:\n    def __init__(self):\n        self._x = 1\n\ndef make(): ...\n",
         "a/two": "from parsimon.a._one import Thing\n\ndef peek(thing): return thing._x\n",
         "b/__init__": "__all__ = []\n",
+        "c/wide": "class Broad:\n    def __init__(self, a, b, *, c): ...\n\ndef make(): ...\n",
         "b/two": "def late():\n from parsimon.a import _one\n return _one\n\nclass Thing: ...\n",
         "b/three": "import parsimon.a.two\nfrom parsimon.b.two import late\n\nlate()._y\n",
     }
@@ -170,6 +171,9 @@ def test_the_counters_see_what_they_count(tmp_path):
     assert house.private_imports(found) == ["parsimon.b.two:2 takes parsimon.a._one"]
     assert house.private_reach(found, across=True) == ["parsimon.b.three:4 uses late()._y"]
     assert house.private_reach(found)[0] == "parsimon.a.two:3 uses thing._x"
+    assert house.recurring_functions(found) == {"make": ["parsimon.a._one", "parsimon.c.wide"]}
+    assert house.wide_constructors(found, 2) == {"parsimon.c.wide.Broad": 3}
+    assert house.lines_by_package(found)["parsimon.c"] == 3
     assert house.undocumented(found) == ["parsimon.a.Thing", "parsimon.a.make"]
     assert (house.long_files(found, 4), house.long_functions(found, 2)) == (
         {"parsimon.a._one": 5, "parsimon.b.two": 5},

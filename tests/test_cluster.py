@@ -70,7 +70,7 @@ def _front(X: Any, y: Any, n_jobs: int) -> Any:
 
 def _analysis(X: Any, y: Any, n_jobs: int) -> Any:
     table = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": np.where(y, "yes", "no")})
-    found = analyse(table, "y", depth=1, outer=2, families="bpm", rivals="linear", n_jobs=n_jobs)
+    found = analyse(table, "y", depth=1, outer=2, families="gp,bpm", rivals="linear", n_jobs=n_jobs)
     return to_json(found.findings), found.recommended.predict(table).tolist()
 
 

@@ -114,16 +114,6 @@ FIGURES = {
             "test_a_row_left_out_is_told_what_a_fit_to_the_others_says",
         ),
     ),
-    "SeriesExtractor: two stages": (
-        (
-            "features/series/test_left_out.py",
-            "test_machines_tell_rows_left_out_of_noise_by_chance_only",
-        ),
-        (
-            "features/series/test_extractor.py",
-            "test_the_second_stage_is_judged_by_machines_for_rows_left_out",
-        ),
-    ),
     "SeriesExtractor: forecasts": (
         (_OUTER, "test_forecasts_by_features_of_noise_do_not_beat_the_last_value"),
         (

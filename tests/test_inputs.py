@@ -128,11 +128,8 @@ def test_a_mistyped_rule_is_refused_before_the_search(name, rule, said, tmp_path
 
 
 def test_a_rule_that_needs_rows_held_out_is_refused_before_the_search():
-    def ended(_):
-        raise AssertionError("the search has begun")
-
     search = clone(CASES["ParetoSVC"][0])
-    search.set_params(choose="one_se", validation_fraction=0, callback=ended)
+    search.set_params(choose="one_se", validation_fraction=0, max_iter=10**9)
     with pytest.raises(InvalidInputError, match="No rows were held out"):
         search.fit(X, TWO)
 
@@ -148,8 +145,8 @@ def test_every_column_of_a_front_is_a_rule(name):
 
 
 def _spread_out(rows):
-    """Return rows as every second cell of a larger table, from its end to its beginning."""
-    larger = np.zeros((2 * len(rows), 2 * rows.shape[1]))
+    """Return rows as every second cell of a larger table, backwards, in another order of bytes."""
+    larger = np.zeros((2 * len(rows), 2 * rows.shape[1]), dtype=">f8")
     larger[::2, ::2] = rows[::-1]
     return larger[::2, ::2][::-1]
 
@@ -160,7 +157,6 @@ FORMS = {
     "a view": _spread_out,
     "a data frame": lambda rows: pd.DataFrame(dict(zip(NAMES, rows.T, strict=True))),
     "a frame of polars": lambda rows: pl.DataFrame(dict(zip(NAMES, rows.T, strict=True))),
-    "another order of bytes": lambda rows: rows.astype(">f8"),
 }
 # These take seconds, or a frame of tips, and read rows by the same function as the others.
 SLOW = {

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from parsimon._compiled import compiled
 from parsimon._interrupts import undisturbed
 from parsimon._typing import Array
-from parsimon.ensembles import ABCClassifier
+from parsimon.ensembles import ABCClassifier, ChainOptions
 from parsimon.ensembles.rules import HardTree
 from parsimon.exceptions import InterruptWarning
 from parsimon.features import (
@@ -76,7 +76,12 @@ SEARCHES = {
     "EvolutionarySVR": (EvolutionarySVR(**SWARM), X[:, 0]),
     "KernelSearch": (KernelSearch(depth=2, cv=2, random_state=0), Y),
     "ABCClassifier": (
-        ABCClassifier(HardTree(1), n_samples=200, n_chains=2, calibration=None, random_state=0),
+        ABCClassifier(
+            HardTree(1),
+            chains=ChainOptions(n_samples=200, n_chains=2),
+            calibration=None,
+            random_state=0,
+        ),
         Y,
     ),
     "ParetoConstructor": (ParetoConstructor(max_iter=9, population_size=8, random_state=0), Y),
@@ -133,10 +138,11 @@ def test_a_selection_returns_the_best_so_far(max_subsets, cut, monkeypatch):
 
     monkeypatch.setattr("parsimon.features._subsets._BETWEEN_SAVES", 1)
     monkeypatch.setattr("parsimon.features._subsets._SOLVED_BETWEEN", 4)
-    cut(3, SubsetErrors, "_evaluated")
+    cut(3, SubsetErrors, "_evaluate")
     wide = RNG.normal(size=(40, 5))
-    search = ParetoSelector(max_subsets=max_subsets, max_iter=2, population_size=6, random_state=0)
-    search.callback = lambda _: False  # watched, subsets come a few at a time
+    monkeypatch.setattr("parsimon.features._subset_search._MOST_SUBSETS", max_subsets)
+    # With a limit of time subsets come a few at a time.
+    search = ParetoSelector(max_iter=2, time_limit=1e6, random_state=0)
     with says_best_so_far():
         search.fit(wide, wide[:, 0] > 0)
     assert (search.stopped_by_, search.exact_) == ("interrupt", False)

@@ -1,6 +1,6 @@
 """Fail if importing parsimon takes 0.3 s longer than importing scikit-learn, or loads too much.
 
-Each import is timed in fresh interpreters, in processor time, and the best of five counts.
+Each import is timed in fresh interpreters, in processor time, and the best of three counts.
 
     python tools/check_import_time.py
 """
@@ -27,12 +27,12 @@ TIMER = "import time; t = time.process_time(); import {}; print(time.process_tim
 
 
 def seconds(imports: Sequence[str]) -> list[float]:
-    """Return the best time of each import in five fresh interpreters.
+    """Return the best time of each import in three fresh interpreters.
 
     The imports take turns, so that a slow spell of the machine hits all of them.
     """
     times: list[list[float]] = [[] for _ in imports]
-    for _ in range(5):
+    for _ in range(3):
         for modules, spent in zip(imports, times, strict=True):
             command = [sys.executable, "-c", TIMER.format(modules)]
             run = subprocess.run(command, capture_output=True, check=True, text=True)

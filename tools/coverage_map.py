@@ -29,10 +29,15 @@ _ENDING = ".coverage"
 
 @dataclass(frozen=True)
 class CoverageMap:
-    """Tests by file and line, and the seconds of processor time that each took; none that fails."""
+    """Tests by file and line, and what each takes; none that fails.
+
+    seconds: Of processor time, for a test by itself.
+    shared: For the fixtures of a test that others of its file use too.
+    """
 
     tests: Mapping[str, Mapping[int, frozenset[str]]]
     seconds: Mapping[str, float]
+    shared: Mapping[str, float]
 
     def tests_of(self, file: str, lines: Iterable[int]) -> frozenset[str]:
         """Return the tests that run one of the lines."""
@@ -44,8 +49,11 @@ def read_map(folder: Path) -> CoverageMap:
     """Return all that the runs kept in a folder saw."""
     tests: dict[str, dict[int, frozenset[str]]] = defaultdict(dict)
     seconds: dict[str, float] = {}
+    shared: dict[str, float] = {}
     for path in sorted(folder.glob(f"*{_ENDING}")):
-        seconds |= json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        took = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        seconds |= took["seconds"]
+        shared |= took["shared"]
         data = CoverageData(str(path))
         data.read()
         for measured in data.measured_files():
@@ -54,7 +62,7 @@ def read_map(folder: Path) -> CoverageMap:
                 # What runs while a module is imported belongs to no test.
                 named = frozenset(contexts).intersection(seconds)
                 tests[file][line] = tests[file].get(line, frozenset()) | named
-    return CoverageMap(tests, seconds)
+    return CoverageMap(tests, seconds, shared)
 
 
 def make_map(folder: Path, packages: Sequence[str], tests: Sequence[str]) -> int:
@@ -73,18 +81,34 @@ class _Watch:
     """Tells coverage.py which test runs, and notes its time."""
 
     def __init__(self, path: Path):
-        self.path, self.seconds, self.failed = path, dict[str, float](), set[str]()
+        self.path, self.failed = path, set[str]()
+        self.seconds, self.shared = dict[str, float](), dict[str, float]()
+        # The last setup of a fixture, which may have parameters; and of all fixtures so far.
+        self.fixtures: dict[Any, float] = {}
+        self.ready = 0.0
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         running = Coverage.current()
         running.switch_context(item.nodeid)
+        start, ready = time.process_time(), self.ready
+        try:
+            return (yield)
+        finally:
+            took = time.process_time() - start
+            self.seconds[item.nodeid] = took + ready - self.ready
+            self.shared[item.nodeid] = sum(self.fixtures.get(one, 0.0) for one in _fixtures(item))
+            running.switch_context("")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
         start = time.process_time()
         try:
             return (yield)
         finally:
-            self.seconds[item.nodeid] = time.process_time() - start
-            running.switch_context("")
+            if fixturedef.scope != "function":
+                self.fixtures[fixturedef] = time.process_time() - start
+                self.ready += self.fixtures[fixturedef]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # It would fail for every mutant.
@@ -92,8 +116,16 @@ class _Watch:
             self.failed.add(report.nodeid)
 
     def pytest_sessionfinish(self) -> None:
-        passed = {test: took for test, took in self.seconds.items() if test not in self.failed}
-        self.path.write_text(json.dumps(passed), encoding="utf-8")
+        passed = self.seconds.keys() - self.failed
+        took = {"seconds": self.seconds, "shared": self.shared}
+        kept = {key: {test: one[test] for test in sorted(passed)} for key, one in took.items()}
+        self.path.write_text(json.dumps(kept), encoding="utf-8")
+
+
+def _fixtures(item: pytest.Item) -> Iterator[Any]:
+    info = getattr(item, "_fixtureinfo", None)
+    for definitions in info.name2fixturedefs.values() if info else ():
+        yield from definitions
 
 
 def pytest_configure(config: Any) -> None:

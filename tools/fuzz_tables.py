@@ -273,7 +273,7 @@ def _misread(table: HostileTable, path: Path, sound: Path) -> list[str]:
     """Return what is wrong with how a file is read, beside the same one without its damage."""
     from parsimon.cli.tables import read_file
     from parsimon.exceptions import InvalidInputError
-    from parsimon.statistician.prepare.cells import label
+    from parsimon.statistician.prepare.cells import write_cell
 
     damage = table.damage
     try:
@@ -297,7 +297,7 @@ def _misread(table: HostileTable, path: Path, sound: Path) -> list[str]:
         return []
     # A short row has no target any more.
     known = became.notna() if damage.said == "rows_short" else slice(None)
-    same = list(map(label, was[known])) == list(map(label, became[known]))
+    same = list(map(write_cell, was[known])) == list(map(write_cell, became[known]))
     return [] if same and len(was) == len(became) else ["the target was read as something else"]
 
 

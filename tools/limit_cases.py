@@ -165,7 +165,7 @@ COMMANDS = (
     CommandCase("report", "53,940 x 6 (diamonds)", 40),
     CommandCase("report", "2,000 x 20 (ten classes)", 20),
     CommandCase("report", "1,000 x 300 (numbers)", 20),
-    CommandCase("report", "500 x 10 (numbers)", 10, ("--family", "rvm")),
+    CommandCase("report", "500 x 10 (numbers)", 10, ("--families", "rvm")),
     CommandCase("report", _WIDE, 10),
     CommandCase("report", "400 x 20 (species)", 30),
     CommandCase("fit", _LARGE, 20, quick=True),

@@ -86,6 +86,16 @@ def recurring_classes(modules: Mapping[str, Module]) -> dict[str, list[str]]:
     return several((node.name, m.name) for m in modules.values() for node in m.classes())
 
 
+def recurring_functions(modules: Mapping[str, Module]) -> dict[str, list[str]]:
+    """Return the public names of functions that two or more modules define."""
+    return several(
+        (node.name, m.name)
+        for m in modules.values()
+        for node in m.tree.body
+        if isinstance(node, Function) and not is_private(node.name)
+    )
+
+
 def recurring_modules(modules: Mapping[str, Module]) -> dict[str, list[str]]:
     """Return the file names that two or more modules have; ``__init__`` does not count."""
     return several((m.path.stem, m.name) for m in modules.values() if not m.is_package)
@@ -298,6 +308,18 @@ def long_functions(modules: Mapping[str, Module], limit: int) -> dict[str, int]:
     return {k: n for k, n in sorted(found.items(), key=lambda item: -item[1]) if n > limit}
 
 
+def wide_constructors(modules: Mapping[str, Module], limit: int) -> dict[str, int]:
+    """Return the classes whose constructor takes more than `limit` parameters."""
+    found = {
+        f"{module.name}.{node.name}": len(method.args.args) + len(method.args.kwonlyargs) - 1
+        for module in modules.values()
+        for node in module.classes()
+        for method in node.body
+        if isinstance(method, Function) and method.name == "__init__"
+    }
+    return {name: count for name, count in sorted(found.items()) if count > limit}
+
+
 def long_files(modules: Mapping[str, Module], limit: int) -> dict[str, int]:
     """Return the modules longer than `limit` lines, longest first."""
     found = sorted(modules.values(), key=lambda module: -module.n_lines)
@@ -388,6 +410,14 @@ def code_lines(module: Module) -> int:
     return written - texts
 
 
+def lines_by_package(modules: Mapping[str, Module]) -> dict[str, int]:
+    """Return the code lines of each package of the first level, most first."""
+    found: dict[str, int] = defaultdict(int)
+    for module in modules.values():
+        found[room(module.name)] += code_lines(module)
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
 def measure(modules: Mapping[str, Module]) -> dict[str, float | str]:
     """Return the figures of the house."""
     lengths = sorted(function_length(node) for m in modules.values() for node in m.functions())
@@ -401,12 +431,14 @@ def measure(modules: Mapping[str, Module]) -> dict[str, float | str]:
         "docstring lines, internal": docstrings["internal"],
         "docstring lines, modules": docstrings["module"],
         "class names in two or more modules": len(recurring_classes(modules)),
+        "public functions in two or more modules": len(recurring_functions(modules)),
         "modules whose file name recurs": sum(map(len, recurring_modules(modules).values())),
         "modules with exactly one importer": len(lone_modules(modules)),
         "longest file, lines": longest_file.n_lines,
         "longest file": longest_file.name,
         "longest function, lines": n_longest,
         "longest function": longest,
+        "constructors above 14 parameters": len(wide_constructors(modules, 14)),
         "functions": len(lengths),
         "function length, median": statistics.median(lengths),
         "function length, 90 %": lengths[int(0.9 * len(lengths))],
@@ -416,8 +448,12 @@ def measure(modules: Mapping[str, Module]) -> dict[str, float | str]:
     }
 
 
+# Packages and modules of the first level that are printed have so many code lines.
+_PRINTED = 100
+
 LISTS: dict[str, Callable[[Mapping[str, Module]], object]] = {
     "Recurring classes": recurring_classes,
+    "Recurring functions": recurring_functions,
     "Recurring modules": recurring_modules,
     "One importer": lone_modules,
     "Private attributes": private_reach,
@@ -434,6 +470,11 @@ def main() -> None:
     options = parser.parse_args()
     modules = read_modules(options.root)
     figures = measure(modules)
+    figures |= {
+        f"code lines of {name}": count
+        for name, count in lines_by_package(modules).items()
+        if count >= _PRINTED
+    }
     for name, value in figures.items():
         print(f"{name:38} {value:>8,}" if isinstance(value, int) else f"{name:38} {value:>8}")
     if options.names:

@@ -1,7 +1,8 @@
 """Mutants of the source, made by the operators of mutmut: each a file with one small change.
 
 What no test can see is left out: annotations and their names, docstrings, texts of errors and
-warnings, `__all__`, what only a type checker reads, decorators, `strict=` of a `zip`.
+warnings, `__all__`, what only a type checker reads, decorators, `strict=` of a `zip`, what a
+terminal shows while work goes on, and on how many processes and in whose memory it does.
 """
 
 import operator
@@ -17,9 +18,9 @@ from mutmut.mutation.mutators import mutation_operators
 from tools.scratch_source import ROOT
 
 _ERROR_ENDINGS = ("Error", "Warning")
-_UNSEEN_CALLS = ("warn", "cast", "TypeVar", "NewType")
-# Arguments that only guard: without them the same values come out.
-_UNSEEN_KEYWORDS = ("strict", "stacklevel")
+_UNSEEN_CALLS = ("warn", "cast", "TypeVar", "NewType", "Progress")
+# Arguments that only guard, show or hasten: without them the same values come out, by promise.
+_UNSEEN_KEYWORDS = ("strict", "stacklevel", "verbose", "n_jobs", "overwrite_a", "clean")
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,11 +114,13 @@ def _is_unseen(node: cst.CSTNode) -> bool:
             return True
         case cst.ImportFrom() | cst.TypeAlias() | cst.Expr(value=cst.BaseString()):
             return True
+        case cst.AnnAssign(annotation=cst.Annotation(annotation=cst.Name(value="TypeAlias"))):
+            return True
         case cst.If(test=cst.Name(value="TYPE_CHECKING")):
             return True
         case cst.Call():
             return _called(node).endswith(_ERROR_ENDINGS) or _called(node) in _UNSEEN_CALLS
-        case cst.Arg(keyword=cst.Name(value=name)):
+        case cst.Arg(keyword=cst.Name(value=name)) | cst.Param(name=cst.Name(value=name)):
             return name in _UNSEEN_KEYWORDS
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
             return name == "__all__" or _names_a_type(name, node.value)

@@ -16,9 +16,8 @@ import queue
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import accumulate
 from pathlib import Path
 
 from tools.coverage_map import CoverageMap, make_map, read_map
@@ -26,63 +25,73 @@ from tools.mutants import Mutant, sample_mutants
 from tools.scratch_source import ScratchSource
 
 PACKAGES = ("structures", "evaluation", "statistician", "inference")
-# Packages whose tests run most of `inference`.
-_USERS = ("bpm", "gp", "rvm")
+# Whose tests run what those of `inference` do not: weights of kernels.
+_USERS = ("bpm",)
 ENOUGH = 0.85
-# Seconds of processor time: of tests that a mutant meets in one go after the other, the last time
-# with all tests of their files; and what a start of pytest and the fixtures of files may take.
-_BATCHES = ((3.0, False), (12.0, False), (8.0, True))
-_START = 90.0
+_VERDICTS = {"failed": "killed", "too long": "killed (endless)", "passed": "SURVIVED"}
+# Seconds of processor time of the tests that a mutant meets: those that run its line, then others
+# of their files, for which a fixture may have run it; and what the start of pytest may take.
+_MEETS, _MATES = 10.0, 2.0
+_START = 20.0
 # A mutant that makes tests this much slower has been seen.
 _SLOWER = 4.0
 
 
-def choose_tests(
-    mutant: Mutant, tests: CoverageMap, budget: float, *, mates: bool = False
-) -> list[str]:
-    """Return tests that run the line of a mutant, in order, and within seconds of their time.
+def choose_tests(mutant: Mutant, tests: CoverageMap) -> tuple[list[str], float]:
+    """Return the tests that a mutant meets, in their order, and the seconds that they take.
 
-    With `mates` all tests of their files: a fixture of a file runs a line for the first test alone,
-    and the others look at what it made.
+    Of a line that only an import runs, those of its file. The quickest of the mutant's own package
+    come first.
     """
-    found = _covering(mutant, tests)
-    if mates:
-        files = {test.partition("::")[0] for test in found}
-        found = frozenset(test for test in tests.seconds if test.partition("::")[0] in files)
+    found = tests.tests_of(mutant.file, mutant.lines)
+    found = found or tests.tests_of(mutant.file, tests.tests.get(mutant.file, {}))
     package = mutant.file.split("/")[2]
 
     def rank(test: str) -> tuple[bool, float, str]:
-        return not test.startswith(f"tests/{package}/"), tests.seconds.get(test, 0.0), test
+        took = tests.seconds[test] + tests.shared[test]
+        return not test.startswith(f"tests/{package}/"), took, test
 
-    ordered = sorted(found, key=rank)
-    spent = accumulate(tests.seconds.get(test, 0.0) for test in ordered)
-    chosen = [test for test, sum_ in zip(ordered, spent, strict=True) if sum_ <= budget]
-    return chosen or ordered[:1]
+    chosen, spent = _affordable(sorted(found, key=rank), tests, _MEETS)
+    files = {_file(test) for test in chosen}
+    others = [test for test in tests.seconds if _file(test) in files and test not in found]
+    mates, more = _affordable(sorted(others, key=rank), tests, _MATES, chosen)
+    return chosen + mates, spent + more
 
 
-def _covering(mutant: Mutant, tests: CoverageMap) -> frozenset[str]:
-    """Return the tests of the mutant's lines; of a line that only an import runs, the file's."""
-    found = tests.tests_of(mutant.file, mutant.lines)
-    return found or tests.tests_of(mutant.file, tests.tests.get(mutant.file, {}))
+def _affordable(
+    ordered: Sequence[str], tests: CoverageMap, budget: float, met: Iterable[str] = ()
+) -> tuple[list[str], float]:
+    """Return the first tests that take so many seconds together, at least one, and what they take.
+
+    met: Tests whose fixtures are there.
+    """
+
+    def fixtures(test: str) -> tuple[str, float]:
+        # Those of a file that took the same time are the same.
+        return _file(test), tests.shared[test]
+
+    chosen, spent, there = list[str](), 0.0, {fixtures(test) for test in met}
+    for test in ordered:
+        took = tests.seconds[test] + (0.0 if fixtures(test) in there else tests.shared[test])
+        if spent + took <= budget or not (chosen or there):
+            chosen.append(test)
+            there.add(fixtures(test))
+            spent += took
+    return chosen, spent
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def judge(mutant: Mutant, source: ScratchSource, tests: CoverageMap) -> str:
     """Return what became of a mutant: "killed", "killed (endless)", "SURVIVED", "NOT COVERED"."""
-    met: list[str] = []
-    for budget, mates in _BATCHES:
-        asked = choose_tests(mutant, tests, budget, mates=mates)
-        chosen = [test for test in asked if test not in met]
-        if not chosen:
-            continue
-        limit = _START + _SLOWER * sum(tests.seconds.get(test, 0.0) for test in chosen)
-        with source.changed(mutant.file, mutant.text):
-            found = source.run(chosen, limit)
-        if found.ended in ("failed", "too long"):
-            return "killed" if found.ended == "failed" else "killed (endless)"
-        if found.ended == "broken":
-            return f"BROKEN: {found.output[-300:]}"
-        met += chosen
-    return "SURVIVED" if met else "NOT COVERED"
+    chosen, seconds = choose_tests(mutant, tests)
+    if not chosen:
+        return "NOT COVERED"
+    with source.changed(mutant.file, mutant.text):
+        found = source.run(chosen, _START + _SLOWER * seconds)
+    return _VERDICTS.get(found.ended, f"BROKEN: {found.output[-300:]}")
 
 
 def judge_all(

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from parsimon.report.findings import ComparedModel, Findings, Honest
-from parsimon.report.sections.table.methods import references
+from parsimon.report.findings import ComparedModel, Findings
+from parsimon.report.sections.table.methods import cited
 from tools.page_text import FIRST_SCREEN, TERMINAL, Page
 
 _N = r"(-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)"
@@ -199,7 +199,7 @@ def _size_figures(page: Page) -> Iterator[Figure]:
     yield Figure("rows", str(table.n_rows), "findings")
     yield Figure("rows used", str(table.n_rows_used), "findings")
     yield Figure("columns", str(table.n_columns - 1), "findings")
-    honest = page.findings.studies[0].honest or _recommended_honest(page.findings)
+    honest = page.findings.studies[0].honest
     if honest is not None:
         yield Figure("parts", str(len(honest.folds)), "findings")
     one = page.key_figures.get("rows × columns")
@@ -213,11 +213,6 @@ def _size_figures(page: Page) -> Iterator[Figure]:
     for row in page.tables.get("table-models", ()):
         if "(use this)" in row["Model"]:
             yield Figure("columns used", row["Made of"].partition(" ")[0], "table of models")
-
-
-def _recommended_honest(findings: Findings) -> Honest | None:
-    found = findings.recommended
-    return findings.studies[0].honest if found is None else found.honest[0]
 
 
 def _formula_figures(page: Page) -> Iterator[Figure]:
@@ -363,7 +358,7 @@ def check_probabilities(page: Page) -> Iterator[str]:
 def check_parts(page: Page) -> Iterator[str]:
     """Check the least and the most of parts of the table, each beside its own variance."""
     found = page.findings
-    honest = _recommended_honest(found)
+    honest = found.studies[0].honest
     if honest is None:
         return
     shares = [one.error for one in honest.folds]
@@ -419,12 +414,6 @@ def check_interactions(page: Page) -> Iterator[str]:
     for where, match in page.find(r"do not show that any two columns interact|find no interaction"):
         if claimed and len(page.findings.studies) == 1:
             yield f"{where}: {match[0]}, but {claimed[0].words}"
-
-
-def check_waves(page: Page) -> Iterator[str]:
-    """Check that where a repeating pattern is beyond doubt the curve repeats."""
-    for where, match in page.find(r"Beyond doubt: in a repeating pattern[^.]* not repeat"):
-        yield f"{where}: {match[0]}"
 
 
 def check_left_out(page: Page) -> Iterator[str]:
@@ -557,7 +546,7 @@ def check_rows(page: Page) -> Iterator[str]:
 
 def check_works(page: Page) -> Iterator[str]:
     """Check that every work that is cited is among the references."""
-    known = [short for short, _ in references(page.findings)]
+    known = cited(page.findings)
     for where, match in page.find(r"(?:[A-Z][a-z]+ (?:et al\.|and [A-Z][a-z]+)|He) (?:19|20)\d\d"):
         if match[0] not in known:
             yield f"{where}: {match[0]} is not among the references"
@@ -581,7 +570,6 @@ CHECKS: tuple[Callable[[Page], Iterator[str]], ...] = (
     check_claims,
     check_certainty,
     check_interactions,
-    check_waves,
     check_left_out,
     check_constant,
     check_table,

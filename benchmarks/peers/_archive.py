@@ -14,7 +14,7 @@ BATCH = 100
 
 def archive_rows(*, quick: bool) -> list[Row]:
     """Insert random points in batches of 100: time of the archive and of filtering again."""
-    repeats = 9 if quick else 25
+    repeats = 5 if quick else 25
     n = 20_000
     rng = np.random.default_rng(0)
     cases = [

@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from parsimon._typing import Array, Indices, Mask
-from parsimon.statistician.measure import _logistic_regression
+from parsimon.inference.logistic import fit_logistic
 
 N_NEW = 6000
 # A slope needs fewer: its labels are not drawn.
@@ -267,7 +267,7 @@ class _Truth:
         if np.ptp(odds) < 1e-9:
             return np.nan
         design = np.column_stack([odds, np.ones(len(odds))])
-        line = _logistic_regression(design, np.tile(self.mean[few], len(said)))
+        line = fit_logistic(design, np.tile(self.mean[few], len(said)))
         return np.nan if line is None else float(line[0])
 
 

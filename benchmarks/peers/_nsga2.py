@@ -68,7 +68,7 @@ PROBLEMS = (
 
 def nsga2_rows(quick: bool) -> list[Row]:
     """Return hypervolume and time of both, for each problem."""
-    generations, n_seeds = (200, 3) if quick else (500, 5)
+    generations, n_seeds = (100, 2) if quick else (500, 5)
     rows = []
     with threadpool_limits(limits=1):
         for problem in PROBLEMS:

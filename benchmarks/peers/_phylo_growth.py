@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.rows import Row
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-SIZES, QUICK_SIZES = (1000, 3000, 10_000, 30_000, 100_000), (1000, 3000, 10_000)
+SIZES, QUICK_SIZES = (1000, 3000, 10_000, 30_000, 100_000), (1000, 3000)
 N_FEATURES = 50
 MOST_SECONDS, MOST_GIGABYTES, MOST_SECONDS_SPARSE = 10.0, 1.0, 60.0
 LINEAR = 1.15
@@ -37,7 +37,7 @@ def growth_rows(quick: bool) -> list[Row]:
     made = [row for n in sizes for row in _size_rows(n, found[n], last=n == sizes[-1])]
     made.append(_slope_row(sizes, [found[n]["later"] for n in sizes]))
     made += _other_ways(sizes[-1], found[sizes[-1]])
-    return [*made, *_sparse_rows(2000 if quick else 10_000)]
+    return [*made, *_sparse_rows(400 if quick else 10_000)]
 
 
 def _size_rows(n: int, found: dict[str, Any], *, last: bool) -> list[Row]:

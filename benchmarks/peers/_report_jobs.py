@@ -5,7 +5,7 @@ are judged together, the two peers that it does not ask included.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,11 +16,11 @@ from parsimon.datasets import load
 from parsimon.report.findings import Interval, ModelComparison
 from parsimon.statistician.asked_table import read_question
 from parsimon.statistician.comparison import recommended_of
-from parsimon.statistician.families.contender import Contender
-from parsimon.statistician.families.contenders import FAMILIES, KERNEL_SEARCH, chosen_contenders
-from parsimon.statistician.families.gp import GaussianProcesses
-from parsimon.statistician.fold_answers import run_contenders, tempered_answers, with_lead
-from parsimon.statistician.question import plan_folds, run_searches
+from parsimon.statistician.families import Family
+from parsimon.statistician.families.kernel_search import KERNEL_SEARCH
+from parsimon.statistician.families.registered import FAMILIES, chosen_families
+from parsimon.statistician.folds import plan_folds, run_folds, tempered_answers
+from parsimon.statistician.looking import look_at_folds
 
 SVC, EBM = "tuned SVC", "EBM"
 
@@ -51,28 +51,22 @@ def _measured(job: ReportJob, frame: Any) -> Mapping[str, Any]:
     folding, searching, _, comparing, peering = np.random.SeedSequence(job.seed).spawn(5)
     parts = plan_folds(question, job.n_folds, folding)
     families = ("gp", "rvm") if job.quick else FAMILIES
-    contenders = chosen_contenders(families, "all")
     depth = 1 if job.quick else None
-    _, folds = run_searches(
-        GaussianProcesses(depth=depth), asked.questions, parts, searching, whole=False
+    asking = tuple(
+        replace(KERNEL_SEARCH, depth=depth) if one is KERNEL_SEARCH else one
+        for one in chosen_families(families, "all")
     )
-    answers = run_contenders(contenders, question, parts, comparing)
-    answers = with_lead(
-        answers,
-        folds,
-        KERNEL_SEARCH.name,
-        n_questions=len(asked.questions),
-        is_number=question.is_number,
-    )
+    looked = look_at_folds(asked.questions, parts, searching, whole=False)
+    answers, _ = run_folds(asking, asked.questions, parts, comparing, looked=looked)
     answers = tempered_answers(answers, question)
-    ours = recommended_of(answers, (KERNEL_SEARCH, *contenders), question)
+    ours = recommended_of(answers, asking, question)
     peers = _peers(question.is_number, quick=job.quick)
-    more = tempered_answers(run_contenders(peers, question, parts, peering), question)
+    more = tempered_answers(run_folds(peers, [question], parts, peering).answers, question)
     both = [
         type(one)(one.test, {**one.told, **two.told}, {**one.failures, **two.failures})
         for one, two in zip(answers, more, strict=True)
     ]
-    everyone = recommended_of(both, (KERNEL_SEARCH, *contenders, *peers), question)
+    everyone = recommended_of(both, (*asking, *peers), question)
     assert ours is not None
     assert everyone is not None
     return _as_result(ours, everyone)
@@ -107,12 +101,12 @@ def _standard_error(interval: Interval) -> float:
     return (interval.high - interval.low) / (2 * 1.96)
 
 
-def _peers(is_number: bool, *, quick: bool) -> tuple[Contender, ...]:
+def _peers(is_number: bool, *, quick: bool) -> tuple[Family, ...]:
     """Return the peers that a report does not ask; an EBM if interpret-core is installed."""
     given: list[Any] = [(SVC, _tuned_svc(is_number))]
     if not quick and find_spec("interpret") is not None:
         given.append((EBM, _ebm(is_number)))
-    return chosen_contenders((), given)[1:]
+    return chosen_families((), given)[1:]
 
 
 def _tuned_svc(is_number: bool) -> Any:

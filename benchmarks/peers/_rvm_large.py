@@ -18,7 +18,7 @@ MOST_SECONDS, MOST_SECONDS_WITH_CENTRES, MOST_GIGABYTES = 60.0, 600.0, 2.0
 
 def large_rows(quick: bool) -> list[Row]:
     """Fit 5,000 rows with one function per row, and 50,000 with 2,000 centres; quick: fewer."""
-    n, n_large, n_centres = (1000, 5000, 300) if quick else (5000, 50_000, N_CENTRES)
+    n, n_large, n_centres = (500, 2000, 200) if quick else (5000, 50_000, N_CENTRES)
     whole = _in_own_process(n, None)
     case = f"make_classification {n:,} x 10, RBF"
     made = [

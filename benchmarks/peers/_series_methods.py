@@ -49,7 +49,7 @@ def linear_machine(split: SeriesSplit, sizes: list[int]) -> dict[str, Any]:  # n
 
 def warping(split: SeriesSplit, sizes: list[int]) -> dict[str, Any]:  # noqa: ARG001
     """Return those of the nearest neighbour by dynamic time warping in a band of 10 %."""
-    from parsimon.statistician.families.series_contenders import warped_distances
+    from parsimon.statistician.families.series_families import warped_distances
 
     width = max(1, round(0.1 * split.train.shape[1]))
     nearest = warped_distances(split.test[:, None], split.train[:, None], width).argmin(axis=1)

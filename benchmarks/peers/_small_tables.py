@@ -20,15 +20,16 @@ from parsimon.evaluation.tempering import SURE, temper
 from parsimon.statistician.asked_table import read_question
 from parsimon.statistician.comparison import recommended_of
 from parsimon.statistician.families import Question
-from parsimon.statistician.families.contender import class_shares
-from parsimon.statistician.families.contenders import GUESSING, chosen_contenders
-from parsimon.statistician.fold_answers import (
+from parsimon.statistician.families.family import class_shares
+from parsimon.statistician.families.plain import GUESSING
+from parsimon.statistician.families.registered import chosen_families
+from parsimon.statistician.folds import (
     FoldAnswers,
-    PreparedTable,
-    run_contenders,
+    plan_folds,
+    run_folds,
     tempered_answers,
 )
-from parsimon.statistician.question import plan_folds
+from parsimon.statistician.seen_tables import PreparedTable
 
 MOST_ROWS, _APART = 60, 1000
 _ONE_ERROR = 0.6827
@@ -135,20 +136,20 @@ def _judged(
     asked = read_question(train.reset_index(drop=True), target, positive=None, task="auto")
     question = asked.questions[0]
     folding, comparing, fitting = seed.spawn(3)
-    contenders = chosen_contenders(("bpm", "plain-gp"), "linear,tree,forest")
+    families = chosen_families(("bpm", "plain-gp"), "linear,tree,forest")
     parts = plan_folds(question, None, folding)
-    raw = run_contenders(contenders, question, parts, comparing)
+    raw, _ = run_folds(families, [question], parts, comparing)
     answers = tempered_answers(raw, question)
-    found = recommended_of(answers, contenders, question)
+    found = recommended_of(answers, families, question)
     assert found is not None
-    table = PreparedTable.of(question)
+    table = PreparedTable.of([question])
     outside = table.numbers(apart.drop(columns=target))
     truth = _truth(apart[target], asked.class_names, question)
     losses = {}
-    for one in contenders:
+    for one in families:
         row = next((model for model in found.models if model.name == one.name), None)
         if row is not None:
-            model = one.fit(table.X, table.values, question.task, fitting)
+            model = one.learn(table.X, table.values, question.task, fitting)
             losses[one.name] = _loss(model, outside, truth, row.slope)
     chosen = {
         "recommended": found.recommended.name,
@@ -182,7 +183,7 @@ def _loss(model: Any, outside: pd.DataFrame, truth: Array, slope: float) -> floa
         return float(np.mean((truth - model.predict(outside)) ** 2))
     codes: Indices = truth.astype(np.intp)
     n_classes = int(max(codes.max(), np.max(model.classes_))) + 1
-    chances = temper(class_shares(model, outside, n_classes)[0], slope)
+    chances = temper(class_shares([model], outside, n_classes), slope)
     return float(-np.log(np.maximum(chances[np.arange(len(codes)), codes], SURE)).mean())
 
 

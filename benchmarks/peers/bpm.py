@@ -321,7 +321,7 @@ def drawn(n: int, n_columns: int, batch: int, *, seed: int = 0) -> Iterator[tupl
 
 def _stream(quick: bool) -> list[Row]:
     """Return seconds, memory and error of a stream, each size in a process of its own."""
-    sizes = (50_000, 100_000) if quick else (250_000, 500_000, 1_000_000)
+    sizes = (25_000, 50_000) if quick else (250_000, 500_000, 1_000_000)
     found = {n: _in_own_process(n) for n in sizes}
     n, last = sizes[-1], found[sizes[-1]]
     case = f"stream of {n:,} x {N_COLUMNS}, partial_fit of {BATCH:,} rows"

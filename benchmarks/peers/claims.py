@@ -51,7 +51,6 @@ SILENT, EVERYTHING = "constant: no claim", "constant: all columns"
 ENOUGH = 50  # claims in a bin that is judged
 QUICK = (
     TableSettings("null, classes", 100, 5, 0),
-    TableSettings("null, regression", 100, 5, 0),
     TableSettings("one linear", 100, 5, 0),
     TableSettings("pure product", 100, 5, 0),
     TableSettings("regression, additive", 100, 5, 0),

@@ -38,6 +38,7 @@ from benchmarks.peers._coverage_tables import (
     Told,
     simulate,
 )
+from benchmarks.peers._effect_coverage import effect_rows
 from benchmarks.rivals import GUESS
 from benchmarks.rows import Row
 from parsimon._typing import Array, Indices, Mask
@@ -53,12 +54,13 @@ from parsimon.evaluation.row_intervals import (
     share_bounds,
     wilson,
 )
+from parsimon.inference.logistic import fit_logistic
 from parsimon.roc import auc_interval
-from parsimon.statistician.measure import _logistic_regression, calibration_line
+from parsimon.statistician.measure import calibration_line
 
 SIZES, QUICK_SIZES = (50, 100, 250, 500, 1000), (50, 200)
 FOLDS = (3, 5)
-TABLES, QUICK_TABLES = 16, 3
+TABLES, QUICK_TABLES = 16, 2
 LEAST, MOST, LEAST_OF_A_KIND = 93.0, 97.0, 80.0
 # Intervals that ask nothing of the rows; half of those of a guess hold the truth.
 NOTHING, EVERYTHING = "constant: no width", "constant: everything"
@@ -104,7 +106,8 @@ def rows(*, quick: bool) -> list[Row]:
         for scenario, table in tables(scenarios, quick=quick):
             for figure in figures(table):
                 cases[figure.name].append(case(scenario, table, figure))
-    return [row for name, found in cases.items() for row in judged(name, found, quick=quick)]
+    made = [row for name, found in cases.items() for row in judged(name, found, quick=quick)]
+    return [*made, *effect_rows(quick=quick)]
 
 
 def tables(scenarios: tuple[Scenario, ...], *, quick: bool) -> Iterator[tuple[Scenario, Table]]:
@@ -203,7 +206,7 @@ def _wald_slope(y: Array, probability: Array) -> tuple[float, float]:
     """Return the interval that a logistic regression prints: its estimate and standard error."""
     odds = logit(np.clip(probability, 1e-6, 1 - 1e-6))
     design = np.column_stack([odds, np.ones(len(odds))])
-    line = _logistic_regression(design, y)
+    line = fit_logistic(design, y)
     if line is None:
         return -np.inf, np.inf
     chance = expit(design @ line)

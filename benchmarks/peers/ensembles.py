@@ -267,7 +267,7 @@ def _speed(n_steps: int, n_peer_steps: int) -> Row:
     bound = HardNetwork(7, standardise=False).bind(data.X_train)
     options = ChainOptions(
         tolerance=0.5, proposal=0.05, redraw=0.0, n_chains=N_CHAINS, n_samples=n_steps,
-        burn_in=0, thin=7,
+        burn_in=0, thin=7, max_r_hat=None,
     )  # fmt: skip
     ours, theirs = [], []
     for turn in range(3):

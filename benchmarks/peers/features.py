@@ -55,7 +55,7 @@ def _selection(name: str) -> list[Row]:
     most = MOST[name] if name in MOST else int(X.shape[1])
     folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
     options: dict[str, Any] = {"max_features": most, "random_state": 0}
-    search = ParetoSelector(cv=folds, validation_fraction=0, **options)
+    search = ParetoSelector(cv=folds, **options)
     _, own = _timed(lambda: search.fit(X, y))
     kind = "exact" if search.exact_ else "search"
     case = f"{name}, {X.shape[1]} columns, {kind}"

@@ -471,7 +471,7 @@ def regression_time_row() -> Row:
     y = X[:, genes].sum(axis=1) + rng.normal(size=500)
     seconds, notes = [], []
     for name, model in (
-        ("smooth", RVR("features", prior="smooth", smoothness=float(np.log(20_000)))),
+        ("smooth", RVR("features", smoothness=float(np.log(20_000)))),
         ("default", RVR("features")),
     ):
         start = time.perf_counter()

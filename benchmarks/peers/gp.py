@@ -36,7 +36,7 @@ def rows(*, quick: bool) -> list[Row]:
     with threadpool_limits(1):
         return [
             *_pima(quick),
-            *_scikit_learn(300 if quick else 1000, quick),
+            *_scikit_learn(200 if quick else 1000, quick),
             *_large(quick),
             *sparse_rows(quick),
         ]
@@ -203,7 +203,7 @@ def _fit_scikit_learn(X: Array, y: Array) -> Any:
 
 def _large(quick: bool) -> list[Row]:
     """Fit in a process of its own, whose peak memory includes the interpreter."""
-    n = 1000 if quick else 5000
+    n = 500 if quick else 5000
     environment = {**os.environ, **dict.fromkeys(THREADS, "1")}
     command = [sys.executable, "-m", "benchmarks.peers.gp", str(n)]
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

@@ -36,7 +36,7 @@ from benchmarks.peers._report_times import TimeJob, has_peer, time_work
 from benchmarks.peers._small_tables import KINDS, SMALL, SmallJob, small_work
 from benchmarks.reproduce._resume import run_all
 from benchmarks.rows import Row
-from parsimon.statistician.families.contenders import GUESSING
+from parsimon.statistician.families.plain import GUESSING
 
 TABLES = {
     "pima": "diabetes",

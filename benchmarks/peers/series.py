@@ -116,18 +116,22 @@ def judged(job: Job) -> dict[str, Any]:
 
 def ours(split: SeriesSplit, size: int, *, again: bool) -> dict[str, Any]:
     """Return those of `SeriesExtractor`, fitted twice with one seed if wished."""
-    from parsimon.features.series import SeriesExtractor, measured_seconds
+    from parsimon.features.series import SeriesExtractor, SeriesTable, tree_values
 
     search = SeriesExtractor(max_features=size, random_state=0)
     begin = time.perf_counter()
     search.fit(split.train, split.y)
     seconds = time.perf_counter() - begin
-    trees = search.trees_
+    trees, table, times = search.trees_, SeriesTable(split.test), []
+    for _ in range(5):
+        begin = time.perf_counter()
+        tree_values(trees, table)
+        times.append(time.perf_counter() - begin)
     return {
         "accuracy": {str(ALL): search.score(split.test, split.truth)},
         "features": len(trees),
         "seconds": seconds,
-        "series_seconds": measured_seconds(trees, split.test),
+        "series_seconds": min(times) / table.n_series,
         "words": search.get_feature_names_out().tolist(),
         "same": not again or search.fit(split.train, split.y).trees_ == trees,
     }

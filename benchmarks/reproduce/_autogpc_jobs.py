@@ -27,8 +27,7 @@ from parsimon.kernels import Kernel, SquaredExponential, plain
 AS_PRINTED: dict[str, Any] = {
     "guide": "cv_error",
     "choose": "least_error",
-    "new_dimension": True,
-    "patience": 0,
+    "grow": "new_columns",
     "depth": 4,
 }
 SOURCE, DEFAULTS, PUBLISHED = "search, source's settings", "search, defaults", "published kernel"

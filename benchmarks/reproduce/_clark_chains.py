@@ -39,7 +39,7 @@ def work(job: Chains) -> dict[str, Any]:
 
     from sklearn.exceptions import ConvergenceWarning
 
-    from parsimon.ensembles import ABCClassifier
+    from parsimon.ensembles import ABCClassifier, ChainOptions
 
     data, start = table(job.data_set), time.process_time()
     source: dict[str, Any] = {}
@@ -48,16 +48,14 @@ def work(job: Chains) -> dict[str, Any]:
             "burn_in": job.n_steps, "proposal": 0.05, "redraw": 0.0, "patience": 50_000,
             "max_r_hat": None,
         }  # fmt: skip
-    model = ABCClassifier(
-        _network(job),
+    options = ChainOptions(
         tolerance=job.tolerance,
         n_chains=job.n_chains,
         n_samples=job.n_steps,
         thin=job.thin,
-        calibration=None,
-        random_state=job.seed,
         **source,
     )
+    model = ABCClassifier(_network(job), chains=options, calibration=None, random_state=job.seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(data.X_train, data.y_train)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gene_tables import gene_table, halves
+from benchmarks.reproduce._clark_front import logistic_weights, search_front
 from parsimon._typing import Array, Indices
 
 
@@ -57,16 +58,13 @@ def half(
 
 def front_half(X: Array, y: Indices, own: Indices, held: Indices, seed: int) -> dict[str, Any]:
     """Return those of the front of algorithm 5; its members are fitted again for the other half."""
-    from parsimon.features import AucFrontSelector
-    from parsimon.features.auc_front import logistic_weights
     from parsimon.roc import auc
 
     values = standardised(X, own)
-    search = AucFrontSelector("strict", random_state=seed).fit(values[own], y[own])
+    found = search_front(values[own], y[own].astype(float), np.random.default_rng(seed))
     genes: set[int] = set()
     sizes, train, test = [], [], []
-    for index in range(len(search.front_)):
-        columns = search.front_.solution(index)
+    for columns in (model.columns for model in found):
         genes |= set(columns)
         if not columns:
             continue

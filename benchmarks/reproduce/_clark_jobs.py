@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.reproduce._clark_data import Split, load_split
+from benchmarks.reproduce._clark_population import search_population
 from benchmarks.reproduce._clark_tables import RVM
 from benchmarks.reproduce._clark_widths import WIDTHS
 from parsimon._typing import Array, Mask
@@ -33,8 +34,6 @@ SAME_DICTIONARY, RVC_DEFAULTS, PARETO_DEFAULTS = "same dictionary", "RVC()", "Pa
 OURS = (SAME_DICTIONARY, RVC_DEFAULTS, PARETO_DEFAULTS)
 # The source gives no step of its threshold grid; 0.01 is ours.
 AS_PRINTED = {"complexity": "degrees_of_freedom", "thresholds": 0.01}
-# The source has 300 individuals for 2000 generations.
-POPULATION = {"population_size": 300}
 SETTINGS: dict[str, dict[str, Any]] = {
     "EA RVM": {**AS_PRINTED, "scheme": None},
     "Swap": {**AS_PRINTED, "scheme": "swap"},
@@ -45,13 +44,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "5 Fold": {**AS_PRINTED, "scheme": 5},
     "10 Fold": {**AS_PRINTED, "scheme": 10},
     "EA 10 mut": {**AS_PRINTED, "scheme": None, "mutations": 10},
-    "NSGA-II": {**AS_PRINTED, "scheme": None, "algorithm": "nsga2", **POPULATION},
-    "NSGA-II + crossover": {
-        **AS_PRINTED,
-        "scheme": None,
-        "algorithm": "nsga2_crossover",
-        **POPULATION,
-    },
+    "NSGA-II": {"crossover": False},
+    "NSGA-II + crossover": {"crossover": True},
     FROM_RVM: {**AS_PRINTED, "scheme": None},
 }
 # How `ParetoRVC` may choose from its front.
@@ -151,14 +145,11 @@ def _front(job: Job, split: Split, basis: BasisFunctions) -> dict[str, Any]:
     if job.scheme == FROM_RVM:
         machine = sparse_classification(design, split.y_train)
         settings = {**settings, "start": ChosenColumns(machine.active, machine.alpha)}
-    found = search(
-        problem,
-        **settings,
-        max_iter=job.n_evaluations,
-        max_evaluations=job.n_evaluations,
-        stall=job.stall,
-        random_state=job.split,
-    )
+    limits: dict[str, Any] = {"max_evaluations": job.n_evaluations, "random_state": job.split}
+    if "crossover" in settings:
+        found = search_population(problem, **settings, **limits)
+    else:
+        found = search(problem, **settings, **limits, max_iter=job.n_evaluations, stall=job.stall)
     refitted = _refit(found, design, basis, split)
     # Ties go to the least complex, then to the fewest vectors.
     accuracy = refitted.train_accuracy.round(12)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.data_folder import point_to_data
+from benchmarks.reproduce._fearn_analytic import AnalyticPhyRVM
 from benchmarks.reproduce._fearn_tables import MINUS, PLUS
 from parsimon._typing import Array, Indices
 from parsimon.datasets import load
@@ -35,7 +36,7 @@ PGLS_NAME, PHYRVM, GAUSSIAN = "PGLS", "PhyRVM", "Gaussian PhyRVM"
 # With nothing set, where the others have the published prior.
 DEFAULTS = "PhyRVM with defaults"
 FORMS: dict[str, dict[str, Any]] = {
-    f"{name} ({form})": {"analytic_sign": sign, "analytic_form": form}
+    f"{name} ({form})": {"sign": sign, "form": form}
     for form in ("5.49", "5.48")
     for name, sign in ((MINUS, "minus"), (PLUS, "plus"))
 }
@@ -80,14 +81,14 @@ def models(tree: Tree, *, gaussian: bool = True) -> dict[str, Any]:
 
     found = {
         OLS: LinearRegression(),
-        RVM: RVR("features", prior="ard"),
+        RVM: RVR("features"),
         PGLS_NAME: PGLS(tree),
         PHYRVM: PhyRVM(tree, prior="ard"),
         DEFAULTS: PhyRVM(tree),
-        **{name: PhyRVM(tree, lambda_update="analytic", **form) for name, form in FORMS.items()},
+        **{name: AnalyticPhyRVM(tree, **form) for name, form in FORMS.items()},
     }
     if gaussian:
-        found[GAUSSIAN_RVM] = RVR("rbf", gamma="scale", prior="ard")
+        found[GAUSSIAN_RVM] = RVR("rbf", gamma="scale")
         found[GAUSSIAN] = PhyRVM(tree, kernel="rbf", prior="ard")
     standardise = StandardScaler().set_output(transform="pandas")
     summed = make_column_transformer((FunctionTransformer(_row_sums), list(IVYWREL)))

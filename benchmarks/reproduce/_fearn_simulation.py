@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.reproduce._fearn_analytic import AnalyticPhyRVM, Form, Sign
 from benchmarks.reproduce._fearn_stationary import score_in_errors
 from benchmarks.reproduce._fearn_tables import (
     LEAST_SQUARES,
@@ -24,7 +25,6 @@ from benchmarks.rivals import GUESS
 from benchmarks.rows import Row
 from parsimon._typing import Array
 from parsimon.phylo import PGLS, PhyRVM, Tree, brownian_traits, yule_tree
-from parsimon.phylo._lambda_evidence import Form, Sign
 
 N_TREES, N_TIPS, N_TRAITS = 10, 200, 11
 QUICK_TREES, QUICK_SHARES = 2, (0.0, 0.5, 0.9)
@@ -86,7 +86,7 @@ def work(job: Simulation) -> dict[str, Any]:
 
 def _models(tree: Tree, true: float) -> dict[str, Any]:
     printed = {
-        name: PhyRVM(tree, lambda_update="analytic", analytic_sign=SIGNS[sign], analytic_form=form)
+        name: AnalyticPhyRVM(tree, sign=SIGNS[sign], form=form)
         for name, (sign, form) in PRINTED.items()
     }
     return {

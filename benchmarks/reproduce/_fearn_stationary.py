@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from benchmarks.reproduce._fearn_analytic import Form, Sign, analytic_lambda
 from benchmarks.rows import Row
 from parsimon._typing import Array
 from parsimon.phylo import PhyRVM, Tree, brownian_traits, covariance, yule_tree
-from parsimon.phylo._lambda_evidence import Form, Sign, analytic_lambda
 
 # What the printed step and the constant may differ by: fits converge to about this.
 ALLOWED = 1e-6

@@ -3,9 +3,9 @@
 import numpy as np
 
 from benchmarks.reproduce._mierswa_axioms import weighting_violations
+from benchmarks.reproduce._mierswa_filters import FILTERS
 from benchmarks.rows import Row
 from parsimon.features import task_weights
-from parsimon.features._filters import FILTERS
 
 
 def axiom_rows() -> list[Row]:

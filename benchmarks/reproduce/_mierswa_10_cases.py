@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.reproduce import _mierswa_10_tasks as printed
 from benchmarks.reproduce._mierswa_10_tasks import NAMES, OPERATIONS, RandomTask, random_task
+from benchmarks.reproduce._mierswa_filters import FILTERS
 from benchmarks.reproduce._resume import results_folder, run_all
 from parsimon.features import (
     Case,
@@ -24,7 +25,6 @@ from parsimon.features import (
     describe_task,
     parse,
 )
-from parsimon.features._filters import FILTERS
 
 # How tasks are weighed: by the machine as `describe_task` does, by its slopes alone as the source
 # did, or by Relief; TRANSFER-1A with copies of a column.
@@ -93,7 +93,6 @@ def source_search(job: Construction) -> ParetoConstructor:
         random_state=job.seed,
         operations=OPERATIONS,
         population_size=10,
-        crossover_rate=0.5,
         max_iter=job.generations,
         start="columns",
     )

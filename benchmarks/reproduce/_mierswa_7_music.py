@@ -1,6 +1,6 @@
 """The musical tasks of Mierswa (2009), section 7.4, on synthetic pieces, and one search on each.
 
-The recordings are not public: `parsimon.datasets.make_genres` and `make_listener` stand in for
+The recordings are not public: `make_genres` and `make_listener` stand in for
 them, with the source's numbers of pieces.
 """
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
@@ -18,14 +19,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from parsimon.datasets import make_genres, make_listener
-from parsimon.features.series import (
-    MethodTree,
-    SeriesExtractor,
-    parse_tree,
-    rank_series,
-    tree_values,
-)
+from benchmarks.reproduce._mierswa_7_stages import TwoStages, search_in_two_stages
+from benchmarks.reproduce._mierswa_7_synthesiser import make_genres, make_listener
+from parsimon.features.series import MethodTree, parse_tree, tree_values
 
 # Pieces of each task: those of the source, and for listeners the middle of its 100 to 160.
 GENRES = {"classic": 200, "techno": 160, "hiphop": 240}
@@ -93,15 +89,9 @@ def search_and_test(job: MusicJob) -> dict[str, Any]:
     """
     X, y = pieces(job.task, job.n, job.seconds, job.rate)
     folds = folds_of(job, y)
-    search = SeriesExtractor(
-        MOST_FEATURES, subset_search="one_plus_one", max_iter=job.max_iter, random_state=0
-    )
-    if job.fold == ALL_ROWS:
-        search.fit(X, y)
-        tested = folds
-    else:
-        tested = folds[job.fold : job.fold + 1]
-        search.fit(X[tested[0][0]], y[tested[0][0]])
+    tested = folds if job.fold == ALL_ROWS else folds[job.fold : job.fold + 1]
+    rows = np.arange(len(y)) if job.fold == ALL_ROWS else tested[0][0]
+    search = search_in_two_stages(X[rows], y[rows], MOST_FEATURES, job.max_iter)
     V = search.transform(X)
     found: dict[str, Any] = {
         "trees": [str(tree) for tree in search.trees_],
@@ -124,13 +114,14 @@ def told_by(learner: Any, V: Any, y: Any, folds: Sequence[tuple[Any, Any]]) -> l
     ]
 
 
-def recommended(search: SeriesExtractor, job: MusicJob) -> dict[str, float]:
+def recommended(search: TwoStages, job: MusicJob) -> dict[str, float]:
     """Return how many of the first of an unseen collection are liked, and the area under ROC."""
     X, y = pieces(job.task, UNSEEN, job.seconds, job.rate, 1)
-    order, probability = rank_series(search, X, 1)
+    probability = search.predict_proba(X)[:, 1]
+    first = np.argsort(-probability, kind="stable")[:FIRST]
     return {
-        "liked_first": float(y[order[:FIRST]].mean()),
-        "area": float(roc_auc_score(y[order], probability)),
+        "liked_first": float(y[first].mean()),
+        "area": float(roc_auc_score(y, probability)),
     }
 
 

@@ -7,6 +7,7 @@ often. InChianti is not public; a table of its shape (132 x 16,600) with five pl
 in. Gene numbers of the colon table count from 1.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from benchmarks.data_folder import point_to_data
 from benchmarks.gene_tables import gene_names, gene_table
 from benchmarks.reproduce._clark_genes import Job, counted
+from benchmarks.reproduce._clark_planted import N_GENES, N_PLANTED, Planted, selected
 from benchmarks.reproduce._resume import run_all
 from benchmarks.rows import Row
 from parsimon._typing import Array, Indices
@@ -61,14 +63,17 @@ def rows(*, quick: bool) -> list[Row]:
     jobs = [
         Job(name, method, split) for name in data for method in methods for split in range(n_splits)
     ]
-    found = run_all(jobs, counted, title="clark-4", file_name=None if quick else "clark-4.jsonl")
+    file = None if quick else "clark-4.jsonl"
+    found = run_all(jobs, counted, title="clark-4", file_name=file)
     made: list[Row] = []
     for name in data:
         for method in methods:
             results = [found[job] for job in jobs if (job.data, job.method) == (name, method)]
             made += count_rows(name, method, results)
+    tables = [Planted(seed, 10 if quick else 50) for seed in range(1 if quick else 5)]
+    planted = run_all(tables, selected, title="clark-4, planted", file_name=file)
     made += noise_rows(quick)
-    return made + planted_rows(quick)
+    return made + planted_rows([planted[job] for job in tables], judged=not quick)
 
 
 def count_rows(name: str, method: str, results: list[dict[str, Any]]) -> list[Row]:
@@ -245,58 +250,30 @@ def noise_rows(quick: bool) -> list[Row]:
     return made
 
 
-def planted_rows(quick: bool) -> list[Row]:
-    """Return what is found in a table of the shape of InChianti.
+def planted_rows(results: Sequence[Mapping[str, Any]], *, judged: bool) -> list[Row]:
+    """Return what is found in tables of the shape of InChianti.
 
     Found and false together, since one who selects nothing selects nothing false: the share that
     planted and selected columns have in common, of all that are either.
     """
-    from parsimon.features import StableSelector
-
-    shares: dict[str, list[float]] = {}
-    found, wrong, bounds = [], [], []
-    for seed in range(1 if quick else 5):
-        rng = np.random.default_rng([132, seed])
-        y = np.repeat([0, 1], [97, 35])
-        X = rng.normal(size=(132, 16_600))
-        genes = rng.choice(16_600, 5, replace=False)
-        X[:, genes] += 1.2 * y[:, None]
-        selector = StableSelector(n_splits=10 if quick else 50, random_state=0)
-        kept = selector.fit(X, y).get_support(indices=True)
-        found.append(len(np.intersect1d(kept, genes)))
-        wrong.append(len(kept) - found[-1])
-        bounds.append(selector.expected_false_["meinshausen_buhlmann"])
-        for name, chosen in {"ours": kept, **plain_selections(X, y, rng)}.items():
-            shares.setdefault(name, []).append(in_common(chosen, genes))
-    case = "planted, 132 x 16600"
-    means = {name: float(np.mean(each)) for name, each in shares.items()}
+    case = f"planted, 132 x {N_GENES}"
+    found, wrong, bounds = (
+        float(np.mean([one[name] for one in results])) for name in ("found", "false", "bound")
+    )
+    shares = {
+        name: float(np.mean([one["shares"][name] for one in results]))
+        for name in results[0]["shares"]
+    }
     return [
-        Row(case, "planted genes found, of 5", float(np.mean(found)), 5.0, higher_is_better=True),
-        Row(case, "false selections; stated bound", float(np.mean(wrong)), float(np.mean(bounds))),
+        Row(case, f"planted genes found, of {N_PLANTED}", found, N_PLANTED, higher_is_better=True),
+        Row(case, "false selections; stated bound", wrong, bounds),
         Row(
             case,
             "planted and selected in common, share of either; all",
-            means.pop("ours"),
+            shares.pop("ours"),
             1.0,
             higher_is_better=True,
-            bar=None if quick else 0.5,
-            rivals=means,
+            bar=0.5 if judged else None,
+            rivals=shares,
         ).above_rivals(),
     ]
-
-
-def plain_selections(X: Array, y: Indices, rng: np.random.Generator) -> dict[str, Indices]:
-    """Return what those select who must miss: nothing, columns at random, all of p below 5 %."""
-    from scipy.stats import ttest_ind
-
-    p = ttest_ind(X[y == 1], X[y == 0]).pvalue
-    return {
-        "constant: nothing": np.array([], dtype=np.intp),
-        "guess": rng.choice(X.shape[1], 5, replace=False),
-        "t test at 5 %": np.flatnonzero(p < 0.05),
-    }
-
-
-def in_common(chosen: Indices, planted: Indices) -> float:
-    """Return the size of what two selections share over the size of both together."""
-    return len(np.intersect1d(chosen, planted)) / len(np.union1d(chosen, planted))

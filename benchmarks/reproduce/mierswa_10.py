@@ -72,7 +72,7 @@ from parsimon.features import (
 Distance = Literal["manhattan", "euclidean"]
 
 N_NEAREST = 10
-COLUMNS = "columns only"
+COLUMNS, LOT = "columns only", "as many cases by lot"
 # Nobody had seen tests of these seeds when the rule was set; earlier bars came from 100,000 on.
 TEST_SEED, YAGGA_SEED = 300_000, 400_000
 # A task that every run of YAGGA2 solves to this error leaves nothing to be better at.
@@ -153,7 +153,7 @@ def transfer(job: Transfer) -> dict[str, Any]:
 
 
 def transferred_1(task: RandomTask, job: Transfer, part: int) -> dict[str, list[str]]:
-    """Return the formulas of the nearest case and of the ten nearest, by form."""
+    """Return the formulas of the nearest case and of the ten nearest, by form, and by lot."""
     found = {}
     for form in FORMS[1]:
         method, signed = LOOKUPS[form.removesuffix("_copies")]
@@ -161,6 +161,10 @@ def transferred_1(task: RandomTask, job: Transfer, part: int) -> dict[str, list[
         near = base.retrieve(asked, N_NEAREST, method=method, signed=signed)
         for n in (1, N_NEAREST):
             found[f"{form} {n}"] = [text for each in near[:n] for text in each.case.formulas]
+    cases = case_base(job.folder, "svm", part).cases
+    drawn = np.random.default_rng(job.seed).permutation(len(cases))[:N_NEAREST]
+    for n in (1, N_NEAREST):
+        found[f"random {n}"] = [text for place in drawn[:n] for text in cases[place].formulas]
     return found
 
 
@@ -262,6 +266,11 @@ def weights_rows(
     """Return the error with cases by weights of the machine beside Relief's, ours and printed."""
     errors = {form: 100 * means(found, f"{form}{ending} {which}", "relative") for form in LOOKUPS}
     relief = float(errors["relief"].mean())
+    rivals = {
+        **plain,
+        COLUMNS: 100 * float(means(found, "columns", "relative").mean()),
+        LOT: 100 * float(means(found, f"random {which}", "relative").mean()),
+    }
     made = []
     for form, called in (("svm", "SVM + Manhattan"), ("slopes", "SVM slopes + Manhattan")):
         spread = standard_error(errors[form] - errors["relief"])
@@ -272,7 +281,7 @@ def weights_rows(
                 float(errors[form].mean()),
                 relief,
                 bar=clearly_below(relief, spread) if judged_so and form == "svm" else None,
-                rivals={**plain, COLUMNS: 100 * float(means(found, "columns", "relative").mean())},
+                rivals=rivals,
                 note=f"se of difference {spread:.2f}"
                 + ("; the source's form" if form == "slopes" else ""),
             )

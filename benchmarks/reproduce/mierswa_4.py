@@ -129,7 +129,7 @@ def machine_of(method: str) -> Any:
         return SVC(kernel="precomputed", max_iter=1_000_000)
     make: Callable[..., Any] = partial(EvolutionarySVC, kernel="precomputed", random_state=0)
     if method == "printed":
-        printed = {"strategy": "gaussian", "preset": "printed", "indefinite": "native"}
+        printed = {"strategy": "gaussian", "indefinite": "native"}
         return make(**printed, max_iter=10_000, stall=10)
     return make(indefinite=method)
 

@@ -23,11 +23,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
+from benchmarks.reproduce._mierswa_6_original import OriginalConstructor, SplitConstructor
 from benchmarks.reproduce._resume import run_all
 from benchmarks.rivals import CONSTANT, GUESS, allowed_above
 from benchmarks.rows import Row
 from parsimon._typing import Array
-from parsimon.features import ParetoConstructor, ParetoSelector
+from parsimon.features import ParetoSelector
 
 SEEDS, QUICK_SEEDS = range(5), range(1)
 SOURCE = ("*", "/", "sin", "cos", "tan", "atan", "exp")
@@ -39,7 +40,7 @@ N_SUM = 15
 MOST_STEPS = 3_000_000
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "from columns": {"operations": SOURCE, "start": "columns"},
-    "original algorithm": {"operations": SOURCE, "start": "columns", "algorithm": "original"},
+    "original algorithm": {"operations": SOURCE, "start": "columns"},
     "default": {"operations": SOURCE},
     "with abs": {},
 }
@@ -128,12 +129,9 @@ def constructed(job: Job, X: Array, y: Array) -> dict[str, Any]:
     """Return errors on other rows by number of features, sets, and seconds."""
     table = pd.DataFrame(X, columns=["x1", "x2"])
     begin = time.process_time()
-    search = ParetoConstructor(
-        random_state=job.seed,
-        population_size=50,
-        max_iter=job.max_iter,
-        validation_fraction=0.3,
-        **WAYS[job.way],
+    kind = OriginalConstructor if job.way == "original algorithm" else SplitConstructor
+    search = kind(
+        random_state=job.seed, population_size=50, max_iter=job.max_iter, **WAYS[job.way]
     ).fit(table[:350], y[:350])
     spent = time.process_time() - begin
     n_features = search.front_.values[:, 1].astype(int)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,10 @@ LARGEST, SMALLEST = 1e151, 1e-151
 LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e9
 # Columns by which rows are sorted, and the others only if these leave some alike.
 _FIRST_COLUMNS = 16
+# The ten digits; whole numbers with more values are a number, and so are those that hardly recur.
+MOST_NUMBERED_CLASSES, FEWEST_ROWS_OF_CLASS = 10, 3
+
+Task = Literal["classification", "regression"]
 
 
 def validate_data(estimator: Any, X: Any, *target: Any, reset: bool = True, **options: Any) -> Any:
@@ -261,11 +265,95 @@ def class_weights(
     return factors[codes]
 
 
-def check_classes(classes: Any, codes: Indices, weights: Array) -> None:
-    """Refuse fewer than two classes among the rows with weight."""
-    present = np.unique(codes[weights > 0])
+def check_classes(classes: Any, codes: Indices, weights: Array | None = None) -> None:
+    """Refuse fewer than two classes among the rows, or among those with weight."""
+    present = np.unique(codes if weights is None else codes[weights > 0])
     if len(present) < 2:
+        where = "" if weights is None else " among the rows with weight"
         raise InvalidInputError(
-            f"Two classes or more are needed among the rows with weight, got {len(present)} "
+            f"Two classes or more are needed{where}, got {len(present)} "
             f"class: {shorten(classes[present].tolist())}."
         )
+
+
+def holds_classes(y: AnyArray) -> bool:
+    """Tell whether a target without empty cells is classes, or else a number.
+
+    Text, truth values and two distinct numbers are classes, and so are whole numbers with at most
+    ten distinct values if there are three rows for each.
+    """
+    if y.dtype.kind not in "iuf":
+        return True
+    values = np.unique(y)
+    few = len(values) <= min(MOST_NUMBERED_CLASSES, len(y) // FEWEST_ROWS_OF_CLASS)
+    return len(values) <= 2 or (few and bool((values == np.floor(values)).all()))
+
+
+def known_task(task: str, estimator: Any = None) -> Task | None:
+    """Return what options say of a target: the task, or the kind of a learner."""
+    from sklearn.base import is_classifier, is_regressor
+
+    if task in ("classification", "regression"):
+        return task  # type: ignore[return-value]
+    if estimator is not None and is_classifier(estimator):
+        return "classification"
+    return "regression" if estimator is not None and is_regressor(estimator) else None
+
+
+def target_task(y: AnyArray, task: str = "auto", estimator: Any = None) -> Task:
+    """Return the task that options say; what they leave open `holds_classes` decides."""
+    known = known_task(task, estimator)
+    return known or ("classification" if holds_classes(y) else "regression")
+
+
+class Target(NamedTuple):
+    """What is to be predicted.
+
+    values (n,): Numbers, or codes of classes.
+    classes (n_classes,): None for numbers.
+    """
+
+    values: AnyArray
+    classes: AnyArray | None
+
+    @property
+    def task(self) -> Task:
+        """Whether it is classes or a number."""
+        return "regression" if self.classes is None else "classification"
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are, 0 for numbers."""
+        return 0 if self.classes is None else len(self.classes)
+
+
+def read_target(y: Any, task: str = "auto", estimator: Any = None) -> Target:
+    """Return numbers, or codes of classes, of a target; see `target_task`."""
+    labels = np.asarray(y)
+    if target_task(labels, task, estimator) == "regression":
+        try:
+            return Target(labels.astype(np.float64), None)
+        except ValueError as error:
+            raise InvalidInputError(
+                f"A regression needs numbers, and y has {labels.tolist()[0]!r}; leave task out, or "
+                "give task='classification'."
+            ) from error
+    is_broken = labels.dtype.kind == "f" and not np.equal(labels, np.round(labels)).all()
+    if is_broken and len(np.unique(labels)) > 2:
+        raise InvalidInputError(
+            "Unknown label type: y has numbers that are not whole; give task='regression'."
+        )
+    classes, codes = np.unique(labels, return_inverse=True)
+    check_classes(classes, codes)
+    return Target(codes, classes)
+
+
+def tag_task(tags: Any, task: str | None) -> Any:
+    """Return scikit-learn's tags of an estimator with what it predicts; neither if that is open."""
+    from sklearn.utils import ClassifierTags, RegressorTags
+
+    if task == "classification":
+        tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+    elif task in ("regression", "forecast"):
+        tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+    return tags

@@ -198,3 +198,11 @@ class LowRankPrecision:
         correction = self.whitened @ (self.whitened.T @ weighted)
         answer: Array = weighted - (self.precision * correction.T).T
         return answer
+
+
+def standardise_columns(columns: Array) -> Array:
+    """Return columns with mean 0 and standard deviation 1, or 0 where they do not vary."""
+    centred = columns - columns.mean(axis=0)
+    spread = centred.std(axis=0)
+    scaled: Array = centred / np.where(spread > 0, spread, 1.0)
+    return scaled

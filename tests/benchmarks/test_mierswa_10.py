@@ -55,6 +55,40 @@ def test_manhattan_may_err_by_two_standard_errors_and_two_phases_must_be_as_much
     assert [verdict("two_phase", -k * error) for k in (1.9, 2.1)] == ["NO", "yes"]
 
 
+def test_weights_are_nothing_where_cases_by_lot_are_as_near():
+    """Beside a Relief that is behind chance, whatever finds cases is ahead."""
+    near, far = np.linspace(0.02, 0.04, 20), np.linspace(0.10, 0.12, 20)
+
+    def verdicts(lot):
+        errors = {"svm": near, "slopes": near, "relief": far, "random": lot}
+        found = [
+            {"columns": {"relative": 0.2}}
+            | {f"{form} 1 50": {"relative": own[place]} for form, own in errors.items()}
+            for place in range(20)
+        ]
+        plain = {"constant": 48.0, "guess": 64.0}
+        rows = mierswa_10.weights_rows("t", found, "", "1 50", plain, judged_so=True)
+        return [row.verdict for row in rows]
+
+    assert verdicts(far + 0.05) == ["yes", ""]
+    assert verdicts(near) == ["CANNOT FAIL", ""]
+
+
+def test_cases_by_lot_are_as_many_as_the_nearest(monkeypatch):
+    from types import SimpleNamespace
+
+    cases = [SimpleNamespace(formulas=[f"x{k}"]) for k in range(30)]
+    base = SimpleNamespace(
+        cases=cases, retrieve=lambda *_, **__: [SimpleNamespace(case=one) for one in cases[:10]]
+    )
+    monkeypatch.setattr(mierswa_10, "case_base", lambda *_: base)
+    monkeypatch.setattr(mierswa_10, "described", lambda *_: None)
+    jobs = [mierswa_10.Transfer(1, seed, "", (30,)) for seed in range(8)]
+    found = [mierswa_10.transferred_1(None, job, 30) for job in jobs]
+    assert {(len(one["random 1"]), len(set(one["random 10"]))) for one in found} == {(1, 10)}
+    assert len({one["random 1"][0] for one in found}) > 3
+
+
 def test_an_order_that_a_case_by_lot_keeps_too_is_none():
     errors = {"manhattan": np.linspace(0.4, 0.6, 20), "euclidean": np.linspace(0.4, 0.6, 20)[::-1]}
     row = mierswa_10.order_row(

@@ -7,10 +7,10 @@ from benchmarks.reproduce._mierswa_axioms import (
     distance_violations,
     weighting_violations,
 )
+from benchmarks.reproduce._mierswa_filters import FILTERS
 from tests.features.cases import relevant_task
 
 from parsimon.features import task_weights
-from parsimon.features._filters import FILTERS
 
 JOINS = {
     "maximum": np.maximum,

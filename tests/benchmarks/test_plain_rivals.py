@@ -12,6 +12,7 @@ from benchmarks.reproduce import (
     mierswa_6,
 )
 from benchmarks.reproduce._clark_chains import BEST, at_random
+from benchmarks.reproduce._clark_planted import in_common
 from benchmarks.reproduce._clark_tables import RVM
 
 REGRESSION, CLASSIFICATION = "RVM regression", "RVM classification"
@@ -139,6 +140,18 @@ def test_a_gene_that_is_never_found_is_not_infinitely_better(monkeypatch):
     count, leaders = clark_4.published_rows("alon", "rvm", names, totals, totals, 100)
     assert (count.ours, count.peer, count.ratio) == (0.0, 94.0, 0.0)
     assert (leaders.verdict, leaders.ours) == ("NO", 0)
+
+
+def test_a_selection_is_judged_by_what_it_shares_with_the_planted_columns():
+    """Whoever selects nothing selects nothing false, and who selects all finds all."""
+    planted = np.arange(5)
+    nothing, everything = np.array([], dtype=int), np.arange(1000)
+    assert [in_common(one, planted) for one in (nothing, everything, planted)] == [0, 0.005, 1]
+    for kept, verdict in ((planted, "yes"), (planted[:2], "NO"), (nothing, "NO")):
+        shares = {"ours": in_common(kept, planted), "everything": in_common(everything, planted)}
+        result = {"found": len(kept), "false": 0, "bound": 0.5, "shares": shares}
+        row = clark_4.planted_rows([result] * 5, judged=True)[-1]
+        assert (row.verdict, row.rivals) == (verdict, {"everything": 0.005})
 
 
 def test_the_first_column_for_every_set_is_no_find(monkeypatch):

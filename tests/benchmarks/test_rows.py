@@ -96,6 +96,17 @@ def test_rivals_are_lines_of_the_table_and_of_the_file(tmp_path, capsys):
     assert (saved["ok"], saved["verdict"]) == (False, "CANNOT FAIL")
 
 
+def test_the_file_is_strict_json_whatever_could_not_be_measured(tmp_path):
+    """A correlation of constants is no number, and a bar may be beyond every figure."""
+    unmeasured = accuracy(math.nan, math.inf, rivals={"constant": math.nan})
+    rows.save([unmeasured, accuracy(math.nan, None)], tmp_path / "rows.json")
+    text = (tmp_path / "rows.json").read_text()
+    assert not {"NaN", "Infinity"} & set(text.replace(",", " ").split())
+    barred, free = json.loads(text)
+    assert (barred["ours"], barred["bar"], barred["rivals"]) == (None, None, {"constant": None})
+    assert [(one["verdict"], one["ok"]) for one in (barred, free)] == [("NO", False), ("", True)]
+
+
 @pytest.mark.parametrize(
     ("ours", "peer", "higher", "ratio"),
     [

@@ -59,7 +59,7 @@ def test_json_lists_all_that_loads_and_the_generators(run):
     rows = json.loads(run("--json").output)
     found = {row["name"] for row in rows if row["from"] == "bundled"}
     assert found == set(names())
-    assert sum(row["from"] == "generator" for row in rows) == 14
+    assert sum(row["from"] == "generator" for row in rows) == 12
     for row in rows:
         if row["from"] == "bundled":
             bunch = load(row["name"])
@@ -74,7 +74,7 @@ def test_json_tells_numbers_from_classes_and_trees(run, data_folder):
     assert (rows["tempura"]["target"], rows["tempura"]["classes"]) == ("number", None)
     assert (rows["mushroom"]["target"], rows["mushroom"]["classes"]) == ("classes", 2)
     assert (rows["gtdb_ar53"]["target"], rows["gtdb_ar53"]["kind"]) == (None, "tree")
-    assert len(rows) == 128 + 14
+    assert len(rows) == 128 + 12
 
 
 def test_a_variable_that_names_no_folder_is_one_line_and_code_1(run, tmp_path):

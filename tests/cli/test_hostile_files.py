@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from parsimon.cli import main, text_files
 from parsimon.cli.headers import own_names
 from parsimon.cli.series_files import read_archive
-from parsimon.cli.tables import read_table
+from parsimon.cli.tables import read_rows
 from parsimon.exceptions import BadRowError, InvalidInputError
 from parsimon.statistician import analyse_series
 from parsimon.statistician.prepare.cells import parse_number
@@ -40,7 +40,7 @@ def run(*words):
 @pytest.mark.parametrize("in_header", [False, True])
 def test_separators_at_the_ends_of_rows_shift_nothing(tmp_path, capsys, name, mark, in_header):
     header = ["price", "size", "age", *([""] if in_header else [])]
-    table = read_table(write(tmp_path / name, header, ROWS, mark, end=mark))
+    table = read_rows(write(tmp_path / name, header, ROWS, mark, end=mark))
     assert list(table) == ["price", "size", "age"]
     assert table["price"].tolist() == [float(row[0]) for row in ROWS]
     assert table["age"].tolist() == [float(row[2]) for row in ROWS]
@@ -48,7 +48,7 @@ def test_separators_at_the_ends_of_rows_shift_nothing(tmp_path, capsys, name, ma
 
 
 def test_a_header_alone_that_ends_in_a_separator_loses_that_column(tmp_path, capsys):
-    table = read_table(write(tmp_path / "t.csv", ["a", "b", "c", ""], ROWS))
+    table = read_rows(write(tmp_path / "t.csv", ["a", "b", "c", ""], ROWS))
     assert list(table) == ["a", "b", "c"]
     assert "fewer cells" not in capsys.readouterr().err
 
@@ -57,15 +57,15 @@ def test_values_beyond_the_header_are_refused_with_their_line(tmp_path):
     rows = [*ROWS[:4], (*ROWS[4], "9"), *ROWS[5:]]
     path = write(tmp_path / "t.csv", ["price", "size", "age"], rows)
     with pytest.raises(InvalidInputError, match=r"Line 6 of .* has 4 cells, but line 1 names 3"):
-        read_table(path)
+        read_rows(path)
     path = write(tmp_path / "t.csv", ["price", "size", "age"], [(*row, "9") for row in ROWS])
     with pytest.raises(InvalidInputError, match=r"Line 2 .* 29 more rows.* Line 1 must name all"):
-        read_table(path)
+        read_rows(path)
 
 
 def test_short_rows_are_listed(tmp_path, capsys):
     rows = [row[:2] if k in (4, 9) else row for k, row in enumerate(ROWS)]
-    table = read_table(write(tmp_path / "t.csv", ["price", "size", "age"], rows))
+    table = read_rows(write(tmp_path / "t.csv", ["price", "size", "age"], rows))
     assert np.flatnonzero(table["age"].isna()).tolist() == [4, 9]
     assert "2 rows have fewer cells than the header" in (said := capsys.readouterr().err)
     assert "lines 6, 11." in said
@@ -74,23 +74,23 @@ def test_short_rows_are_listed(tmp_path, capsys):
 def test_a_header_wider_than_all_rows_is_refused(tmp_path):
     path = write(tmp_path / "t.csv", ["size", " in cm", "price", "age"], ROWS)
     with pytest.raises(InvalidInputError, match="names 4 columns, but no row has more than 3"):
-        read_table(path)
+        read_rows(path)
 
 
 def test_names_of_rows_as_r_writes_them_are_left_out(tmp_path, capsys):
     (tmp_path / "t.csv").write_text('"a","b"\n"1",2,3\n"2",4,5\n')
-    assert read_table(tmp_path / "t.csv").to_dict("list") == {"a": [2, 4], "b": [3, 5]}
+    assert read_rows(tmp_path / "t.csv").to_dict("list") == {"a": [2, 4], "b": [3, 5]}
     assert "as R writes them" in capsys.readouterr().err
 
 
 def test_columns_of_one_name_are_listed_under_names_of_their_own(tmp_path, capsys):
-    table = read_table(write(tmp_path / "t.csv", ["x", "x", "x.1"], ROWS))
+    table = read_rows(write(tmp_path / "t.csv", ["x", "x", "x.1"], ROWS))
     assert list(table) == ["x", "x.2", "x.1"]
     assert "x.2 (was “x”)" in capsys.readouterr().err
     frame = pd.DataFrame([[1, 2], [3, 4]])
     with pd.ExcelWriter(tmp_path / "t.xlsx") as book:
         frame.to_excel(book, index=False, header=["y", "y"])
-    assert list(read_table(tmp_path / "t.xlsx")) == ["y", "y.1"]
+    assert list(read_rows(tmp_path / "t.xlsx")) == ["y", "y.1"]
     assert len(set(own_names(["x"] * 20_000))) == 20_000
 
 
@@ -135,38 +135,38 @@ def test_a_quotation_mark_without_a_partner_is_named_with_its_line(tmp_path, quo
     rows = [(*row[:2], ('"' if k in quoted else "") + "n") for k, row in enumerate(ROWS)]
     path = write(tmp_path / "t.csv", ["price", "size", "name"], rows)
     with pytest.raises(InvalidInputError, match=r"quotation mark in line 9 of .* has no partner"):
-        read_table(path)
+        read_rows(path)
 
 
 def test_marks_that_pair_up_by_accident_shift_nothing(tmp_path):
     (tmp_path / "t.csv").write_text('a,b,c\n"open,level,">x\n1,2,3\n')
     with pytest.raises(InvalidInputError, match=r"quotation mark in line 2 .* no partner \(\"open"):
-        read_table(tmp_path / "t.csv")
+        read_rows(tmp_path / "t.csv")
     (tmp_path / "t.csv").write_text('a,b,c\n"Acme" Ltd,2,3\n')
-    assert read_table(tmp_path / "t.csv")["a"].tolist() == ["Acme Ltd"]
+    assert read_rows(tmp_path / "t.csv")["a"].tolist() == ["Acme Ltd"]
 
 
 def test_cells_of_several_lines_and_marks_inside_of_cells_are_read(tmp_path):
     (tmp_path / "t.csv").write_text('a,b\n"x\ny","say ""hi"""\n5" pipe,2\n')
-    assert read_table(tmp_path / "t.csv")["a"].tolist() == ["x\ny", '5" pipe']
+    assert read_rows(tmp_path / "t.csv")["a"].tolist() == ["x\ny", '5" pipe']
 
 
 @pytest.mark.parametrize("encoding", ["utf-32", "utf-32-le", "utf-32-be"])
 def test_utf_32_is_read(tmp_path, encoding):
     (tmp_path / "t.csv").write_bytes("größe,age\n1.5,2\n".encode(encoding))
-    assert read_table(tmp_path / "t.csv").to_dict("list") == {"größe": [1.5], "age": [2]}
+    assert read_rows(tmp_path / "t.csv").to_dict("list") == {"größe": [1.5], "age": [2]}
 
 
 def test_comment_lines_are_named(tmp_path):
     path = write(tmp_path / "t.csv", ["# made by hand"], [("a", "b", "c"), *ROWS])
     with pytest.raises(InvalidInputError, match="Line 1 looks like a comment"):
-        read_table(path)
+        read_rows(path)
     path = write(tmp_path / "t.csv", ["a", "b", "c"], [*ROWS[:3], ("# later",), *ROWS[3:]])
     with pytest.raises(InvalidInputError, match=r"Line 5 of .* looks like a comment"):
-        read_table(path)
+        read_rows(path)
     path = write(tmp_path / "t.csv", ["a", "b", "c"], [*ROWS[:3], ("# x", "y", "z"), *ROWS[3:]])
     with pytest.raises(InvalidInputError, match=r"Line 5 of .* looks like a comment"):
-        read_table(path)
+        read_rows(path)
 
 
 def test_a_comment_as_wide_as_the_header_is_no_header(tmp_path):
@@ -177,7 +177,7 @@ def test_a_comment_as_wide_as_the_header_is_no_header(tmp_path):
 
 def test_colours_and_names_that_begin_with_a_hash_are_cells(tmp_path):
     (tmp_path / "t.csv").write_text("#colour,b\n#00ff00,1\nred,2\n")
-    assert read_table(tmp_path / "t.csv")["#colour"].tolist() == ["#00ff00", "red"]
+    assert read_rows(tmp_path / "t.csv")["#colour"].tolist() == ["#00ff00", "red"]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_a_stray_cell_of_a_workbook_takes_no_memory(tmp_path):
     book.save(tmp_path / "t.xlsx")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(InvalidInputError, match="as far as XFD1048576, but only 7 of its"):
-        read_table(tmp_path / "t.xlsx")
+        read_rows(tmp_path / "t.xlsx")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
 
 
@@ -207,7 +207,7 @@ def test_formulas_without_results_are_said(tmp_path, capsys):
     for row in (("a", "b"), (1, "=A2+1"), (3, "=A3+1")):
         book.active.append(row)
     book.save(tmp_path / "t.xlsx")
-    assert read_table(tmp_path / "t.xlsx")["b"].isna().all()
+    assert read_rows(tmp_path / "t.xlsx")["b"].isna().all()
     assert "2 formulas in b were never computed" in capsys.readouterr().err
 
 
@@ -226,14 +226,14 @@ def test_a_workbook_that_is_nested_without_end_is_refused(tmp_path, part):
     pd.DataFrame({"a": [1, 2]}).to_excel(tmp_path / "t.xlsx", index=False)
     rewritten(tmp_path / "t.xlsx", part, lambda _: b"<a>" * 50_000 + b"</a>" * 50_000)
     with pytest.raises(InvalidInputError, match="nested more than 100 levels deep"):
-        read_table(tmp_path / "t.xlsx")
+        read_rows(tmp_path / "t.xlsx")
 
 
 def test_a_small_file_that_unpacks_to_more_than_the_memory_is_refused(tmp_path, monkeypatch):
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"0,0\n" * 1_000_000))
     monkeypatch.setattr(text_files, "memory_size", lambda: 8_000_000)
     with pytest.raises(InvalidInputError, match="unpacks to more than"):
-        read_table(tmp_path / "t.csv.gz")
+        read_rows(tmp_path / "t.csv.gz")
 
 
 @pytest.mark.parametrize("cell", ["1" + " " * 60_000 + "x", "1" * 60_000, "€" + " " * 60_000])

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import zipfile
 from itertools import combinations
 
@@ -41,11 +42,19 @@ THREE = fitted(("a", "b", "c"), [SIGN, 1 - SIGN, (TABLE["sex"] == "x").to_numpy(
 NUMBER = fitted((), [TABLE["age"].to_numpy() / 10], GPRegressor)
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Return the folder of three models."""
+    folder = tmp_path_factory.mktemp("models")
     for name, model in (("two", TWO), ("three", THREE), ("number", NUMBER)):
-        save_model(model, f"{name}.skops")
+        save_model(model, folder / f"{name}.skops")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def folder(saved, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
     TABLE.assign(note="kept, not used").to_csv("new.csv", index=False)
     return tmp_path
 

@@ -321,7 +321,7 @@ def test_a_small_table_from_end_to_end(tmp_path, monkeypatch):
     result = run(*arguments.split())
     assert result.exit_code == 0, result.output
     assert "dose <mg>" in result.stdout
-    assert "Searching" in result.stderr
+    assert "Looking" in result.stderr
     page = Path("rows-report.html").read_text()
     assert "dose &lt;mg&gt;" in page
     assert "parsimon report rows.csv --target state --depth 1 --outer 2 --seed 0" in page

@@ -13,10 +13,11 @@ import pytest
 from click.testing import CliRunner
 
 from parsimon.cli import main
+from parsimon.gp._beam import Beam
 
 _COMMAND = "from parsimon.cli import main; main()"
 _OPTIONS = (
-    *("--target", "y", "--depth", "1", "--outer", "2", "--families", "none", "--rivals", "tree"),
+    *("--target", "y", "--depth", "1", "--outer", "2", "--families", "gp", "--rivals", "tree"),
     *("--jobs", "1", "--json", "--quiet"),
 )
 
@@ -65,60 +66,74 @@ def _killed_when(run: "subprocess.Popen[str]", file: Path) -> bool:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a kill that cannot be caught")
+@pytest.mark.filterwarnings("default::parsimon.exceptions.CheckpointWarning")
 def test_a_killed_report_goes_on_to_the_same_bytes(table: Path, undisturbed: bytes) -> None:
-    folder = table.with_name("resumed.resume")
-    for done in ("search_-1_0.done", "compare_0_0.done"):
-        assert _killed_when(_start(table, "resumed", "--resume"), folder / done)
-        assert not table.with_name("resumed.html").exists()
-    (folder / "search_1_0.done").write_bytes(b"half a file")
+    folder, words = _words_of(table, "resumed")
+    assert _killed_when(_start(table, "resumed", "--resume"), folder / "compare_0_0.done")
+    assert not table.with_name("resumed.html").exists()
+    (folder / "compare_0_1.done").write_bytes(b"half a file")
 
-    resumed = _start(table, "resumed", "--resume")
-    _, said = resumed.communicate()
-    assert resumed.returncode == 0
-
-    assert (
-        f"{folder / 'search_1_0.done'} is not a file of finished work; such files are ignored"
-        in said
+    page = table.with_name("resumed.html")
+    resumed = CliRunner().invoke(main, words)
+    assert resumed.exit_code == 0, resumed.output
+    ignored = (
+        f"{folder / 'compare_0_1.done'} is not a file of finished work; such files are ignored"
     )
-    assert table.with_name("resumed.json").read_bytes() == undisturbed
+    assert ignored in resumed.stderr
+    assert page.with_suffix(".json").read_bytes() == undisturbed
     assert not folder.exists()
 
 
-# Presses Ctrl-C in the search of the table: its second level is being judged. Who runs tests in the
-# background has told shells to ignore Ctrl-C.
-_INTERRUPTED = """
-import os, signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from parsimon.gp._beam import Beam
-step, calls = Beam.step, []
-def pressed(*given):
-    calls.append(given)
-    if len(calls) == 2:
-        os.kill(os.getpid(), signal.SIGINT)
-    return step(*given)
-Beam.step = pressed
-"""
-
-
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.usefixtures("interruptible")
 def test_a_search_that_ctrl_c_cut_is_done_again(
-    table: Path, undisturbed_deeper: bytes, jobs: str
+    table: Path, undisturbed_deeper: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, page = table.with_name(f"cut{jobs}.resume"), table.with_name(f"cut{jobs}.html")
-    words = ["report", str(table), "--out", str(page), *_OPTIONS, "--depth", "2", "--resume"]
-    words += ["--jobs", jobs]
-    hook = _INTERRUPTED if jobs == "1" else _FROM_OUTSIDE
+    step, calls = Beam.step, []
+
+    def press(*given):
+        # In the search of the table, while its second level is being judged.
+        calls.append(given)
+        if len(calls) == 2:
+            signal.raise_signal(signal.SIGINT)
+        return step(*given)
+
+    folder, words = _words_of(table, "cut1", "--depth", "2", "--jobs", "1")
+    with monkeypatch.context() as patch:
+        patch.setattr(Beam, "step", press)
+        cut = CliRunner().invoke(main, words)
+    _was_cut(cut.exit_code, cut.stderr, folder)
+    assert not list(folder.glob("compare*"))
+    assert _goes_on(words) == undisturbed_deeper
+
+
+def test_what_ctrl_c_cut_in_workers_is_done_again(table: Path, undisturbed: bytes) -> None:
+    folder, words = _words_of(table, "cut2", "--jobs", "2")
     cut = subprocess.run(
-        [sys.executable, "-c", hook + _COMMAND, *words], stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", _FROM_OUTSIDE + _COMMAND, *words], stderr=subprocess.PIPE, text=True
     )
-    assert cut.returncode == 130
+    # Searches may have been finished by then, and are rightly kept.
+    _was_cut(cut.returncode, cut.stderr, folder)
+    assert _goes_on([*words, "--jobs", "1"]) == undisturbed
+
+
+def _words_of(table: Path, name: str, *more: str) -> tuple[Path, list[str]]:
+    """Return the folder of finished work and a command that keeps it."""
+    page = table.with_name(f"{name}.html")
+    words = ["report", str(table), "--out", str(page), *_OPTIONS, "--resume", *more]
+    return table.with_name(f"{name}.resume"), words
+
+
+def _was_cut(code: int, said: str, folder: Path) -> None:
+    assert code == 130
     stands = f"what is finished is in {folder}, and the same command goes on from here"
-    assert cut.stderr.splitlines()[-1] == f"Stopped; {stands}."
-    # With workers, searches may have been finished by then, and are rightly kept.
-    assert jobs == "2" or not list(folder.glob("search*"))
-    assert not page.exists()
+    assert said.splitlines()[-1] == f"Stopped; {stands}."
+    assert not folder.with_suffix(".html").exists()
+
+
+def _goes_on(words: list[str]) -> bytes:
+    """Return the data of the report that the same command finishes."""
     assert CliRunner().invoke(main, words).exit_code == 0
-    assert page.with_suffix(".json").read_bytes() == undisturbed_deeper
+    return Path(words[3]).with_suffix(".json").read_bytes()
 
 
 # Workers are at work by the time that this is called; the terminal would tell them, too.

@@ -45,12 +45,12 @@ def wide(tmp_path_factory):
     return folder, result
 
 
-def test_a_page_says_which_features_tell_the_classes_apart(wide):
+def test_a_page_says_which_features_separate_the_classes(wide):
     folder, result = wide
     first = result.stdout.splitlines()[0]
-    assert re.match(r"(One|Two) features? of a series tells? “calm” from “storm”: ", first)
+    assert re.match(r"(One|Two) features? of a series separates? “calm” from “storm”\. ", first)
     assert "95\u202f% interval" in first
-    assert "by guessing" in first
+    assert "guessing" in first
     assert "best plain method" in first
     page = (folder / "waves-series.html").read_text()
     assert len(page) < 500_000
@@ -141,7 +141,7 @@ def test_two_channels_at_dates_tell_a_number(tmp_path):
     given = ["series", tmp_path / "plots.csv", *columns, "--target", "growth"]
     result = run(*given, *QUICK, "--out", tmp_path, "--json", "--markdown")
     assert result.exit_code == 0, result.output
-    assert "of the variance is explained" in result.stdout
+    assert re.search("explains? .* of the variance", result.stdout)
     found = json.loads((tmp_path / "plots-series.json").read_text())
     assert found["table"]["channels"] == ["warmth", "rain"]
     assert found["table"]["n_uneven"] >= 18
@@ -159,7 +159,7 @@ def test_a_file_of_the_archive_has_no_header_and_the_class_first(tmp_path):
     result = run("series", tmp_path / "waves.tsv", *QUICK, "--outer", "0", "--out", tmp_path)
     assert result.exit_code == 0, result.output
     assert "names no columns" in result.stderr
-    assert "tells “1” from “2”" in result.stdout or "tell “1” from “2”" in result.stdout
+    assert re.search("separates? “1” from “2”", result.stdout)
     for name, part in (("all", frame), ("values", frame.drop(columns="label"))):
         part.to_csv(tmp_path / f"{name}.tsv", sep="\t", header=False, index=False)
         given = [tmp_path / "waves-model.skops", tmp_path / f"{name}.tsv"]

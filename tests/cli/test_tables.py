@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from parsimon.cli import main
-from parsimon.cli.tables import column, read_table
+from parsimon.cli.tables import column, read_rows
 from parsimon.exceptions import InvalidInputError, MissingDependencyError
 
 
@@ -18,14 +18,14 @@ from parsimon.exceptions import InvalidInputError, MissingDependencyError
 def test_a_table_with_another_separator_than_its_name_says_is_read(tmp_path, name, mark):
     path = tmp_path / name
     path.write_text(mark.join(["size of leaf", "class"]) + "\n" + mark.join(["1.5", "a"]) + "\n")
-    table = read_table(path)
+    table = read_rows(path)
     assert table.to_dict("list") == {"size of leaf": [1.5], "class": ["a"]}
 
 
 def test_a_single_column_stays_one(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("size\n1\n2\n")
-    assert read_table(path)["size"].tolist() == [1, 2]
+    assert read_rows(path)["size"].tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_encodings_are_recognised(tmp_path, capsys, encoding, note, packed):
     data = text.encode(encoding)
     path = tmp_path / ("rows.csv.gz" if packed else "rows.csv")
     path.write_bytes(gzip.compress(data) if packed else data)
-    table = read_table(path)
+    table = read_rows(path)
     assert list(table) == ["größe", "naïveté"]
     assert table["naïveté"].tolist()[:2] == ["ça", "où"]
     said = capsys.readouterr().err
@@ -62,7 +62,7 @@ def test_decimal_commas_are_read_where_nothing_else_can_be_meant(tmp_path, mark)
     path = tmp_path / "rows.csv"
     rows = [["size", "price", "name"], ["1,5", "1,200", "a,b"], ["22,75", "3,400", "c"]]
     path.write_text("\n".join(mark.join(row) for row in rows))
-    table = read_table(path)
+    table = read_rows(path)
     assert table["size"].tolist() == [1.5, 22.75]
     assert table["price"].tolist() == ["1,200", "3,400"]
     assert table["name"].tolist() == ["a,b", "c"]
@@ -71,13 +71,13 @@ def test_decimal_commas_are_read_where_nothing_else_can_be_meant(tmp_path, mark)
 def test_rows_with_different_numbers_of_decimal_commas_are_read(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a;b;c\n1;2;3\n1,5;2,5;3,5\n")
-    assert read_table(path)["b"].tolist() == [2, 2.5]
+    assert read_rows(path)["b"].tolist() == [2, 2.5]
 
 
 def test_quoted_commas_do_not_cut_a_header(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text('"a, b, and c";d\n1;2\n')
-    assert list(read_table(path)) == ["a, b, and c", "d"]
+    assert list(read_rows(path)) == ["a, b, and c", "d"]
 
 
 def test_excel_is_read_from_the_first_sheet(tmp_path, capsys):
@@ -86,7 +86,7 @@ def test_excel_is_read_from_the_first_sheet(tmp_path, capsys):
     with pd.ExcelWriter(path) as book:
         frame.to_excel(book, sheet_name="rows", index=False)
         frame.to_excel(book, sheet_name="more", index=False)
-    pd.testing.assert_frame_equal(read_table(path), frame, check_dtype=False)
+    pd.testing.assert_frame_equal(read_rows(path), frame, check_dtype=False)
     assert "Of the 2 sheets" in capsys.readouterr().err
 
 
@@ -95,7 +95,7 @@ def test_excel_without_openpyxl_says_what_to_install(tmp_path, monkeypatch):
     path.write_bytes(b"PK")
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(MissingDependencyError, match="pip install openpyxl"):
-        read_table(path)
+        read_rows(path)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path, name, content, message):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(InvalidInputError, match=message) as error:
-        read_table(path)
+        read_rows(path)
     assert "\n" not in str(error.value)
 
 

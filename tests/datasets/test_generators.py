@@ -25,8 +25,6 @@ def test_every_generator_of_the_plan_is_here():
         "clutter",
         "banana",
         "alerts",
-        "genres",
-        "listener",
         "variants",
     }
 

@@ -1,14 +1,17 @@
 """Averages of rules: the posterior they sample, the bits they repeat, and what they refuse."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 
 from parsimon.ensembles import (
     ABCClassifier,
+    ChainOptions,
     ErrorOf,
     HardNetwork,
     HardTree,
@@ -16,7 +19,6 @@ from parsimon.ensembles import (
     YesNoRule,
 )
 from parsimon.ensembles._votes import class_folds, fitted_vote_calibration
-from parsimon.ensembles.chain_options import ChainOptions
 from parsimon.ensembles.chains import abc_sample
 from parsimon.ensembles.rules import average_vote
 from parsimon.exceptions import CheckpointError, InvalidInputError
@@ -28,8 +30,15 @@ from tests.contract import contract
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
 Y = (X[:, 0] + 0.4 * RNG.normal(size=60) > 0).astype(int)
-SMALL = {"n_chains": 4, "n_samples": 40, "thin": 4, "patience": 300, "calibration": None}
-FEWEST = {**SMALL, "n_samples": 20, "thin": 2, "patience": 100}
+
+
+def walk(**options):
+    """Return few chains of few steps."""
+    return ChainOptions(**{"n_chains": 4, "n_samples": 40, "thin": 4, "patience": 300} | options)
+
+
+SMALL = {"chains": walk(), "calibration": None}
+FEWEST = {**SMALL, "chains": walk(n_samples=20, thin=2, patience=100)}
 
 
 def above_level(theta, rows):
@@ -58,16 +67,13 @@ def same(ours, theirs):
     np.testing.assert_array_equal(ours.predict_proba(X), theirs.predict_proba(X))
 
 
-@pytest.mark.parametrize("sampler", ["mcmc", "smc"])
-def test_the_posterior_is_that_of_exact_rejection_on_a_grid(sampler):
+def test_the_posterior_is_that_of_exact_rejection_on_a_grid():
     # A parameter uniform between -2.25 and 2.25 has each of nine levels with equal probability.
     rule = YesNoRule(on_grid, [("uniform", -2.25, 2.25)], vectorised=True)
     errors = ErrorOf("auc", Y)(GRID[:, None] < X[:, :1].T)
     kept = errors <= 0.4
-    model = ABCClassifier(
-        rule, tolerance=0.4, sampler=sampler, n_chains=40, n_samples=2000, thin=20,
-        start_tolerance=0.9, calibration=None, random_state=0,
-    ).fit(X, Y)  # fmt: skip
+    chains = ChainOptions(0.4, n_chains=40, n_samples=2000, thin=20, start_tolerance=0.9)
+    model = ABCClassifier(rule, chains=chains, calibration=None, random_state=0).fit(X, Y)
     nearest = np.abs(model.samples_[:, :, 0, None] - GRID).argmin(axis=2)
     shares = np.bincount(nearest.ravel(), minlength=9) / nearest.size
     exact = kept / kept.sum()
@@ -78,10 +84,8 @@ def test_the_posterior_is_that_of_exact_rejection_on_a_grid(sampler):
 
 def test_a_prior_that_is_not_flat_weights_what_is_kept():
     rule = YesNoRule(above_level, {"level": ("normal", 0.5, 0.3)}, vectorised=True)
-    model = ABCClassifier(
-        rule, tolerance=0.99, n_chains=40, n_samples=2000, start_tolerance=0.99,
-        calibration=None, random_state=1,
-    ).fit(X, Y)  # fmt: skip
+    chains = ChainOptions(0.99, n_chains=40, n_samples=2000, start_tolerance=0.99)
+    model = ABCClassifier(rule, chains=chains, calibration=None, random_state=1).fit(X, Y)
     # Nearly every level is within so wide a tolerance: the prior comes back.
     assert model.samples_.mean() == pytest.approx(0.5, abs=0.03)
     assert model.samples_.std() == pytest.approx(0.3, abs=0.03)
@@ -89,10 +93,9 @@ def test_a_prior_that_is_not_flat_weights_what_is_kept():
 
 
 @pytest.mark.parametrize("rule", [HardNetwork(2), HardTree(2), RuleList(2)])
-@pytest.mark.parametrize("sampler", ["mcmc", "smc"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_kept_rules_err_as_recorded_and_within_the_tolerance(rule, sampler):
-    model = ABCClassifier(rule, **SMALL, sampler=sampler, random_state=0).fit(X, Y)
+def test_kept_rules_err_as_recorded_and_within_the_tolerance(rule):
+    model = ABCClassifier(rule, **SMALL, random_state=0).fit(X, Y)
     labels = model.member_labels(X)
     errors = [1 - auc(Y, one.astype(float), ties="strict") for one in labels]
     assert max(errors) <= model.tolerance_ + 1e-12
@@ -157,9 +160,10 @@ def test_an_average_does_not_depend_on_blocks(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("options", [{}, {"sampler": "smc"}, {"tolerance": 0.4}])
-def test_an_interrupted_run_goes_on_to_the_same_bits(options, tmp_path):
-    settings = {**SMALL, "n_samples": 200, "calibration": 2, "random_state": 5, **options}
+@pytest.mark.parametrize("tolerance", [None, 0.4])
+def test_an_interrupted_run_goes_on_to_the_same_bits(tolerance, tmp_path):
+    chains = walk(n_samples=200, tolerance=tolerance)
+    settings = {"chains": chains, "calibration": 2, "random_state": 5}
     whole = ABCClassifier(HardTree(1), **settings).fit(X, Y)
     file = tmp_path / "walk.npz"
     for most in (100, 300, None):
@@ -180,7 +184,7 @@ def _votes_of_folds(rows, monkeypatch):
         return fitted_vote_calibration(votes, codes)
 
     monkeypatch.setattr("parsimon.ensembles.abc.fitted_vote_calibration", spied)
-    options = {**SMALL, "calibration": 3, "max_r_hat": None, "random_state": 2}
+    options = {"chains": walk(max_r_hat=None), "calibration": 3, "random_state": 2}
     ABCClassifier(HardTree(2), **options).fit(rows, Y)
     return seen[0]
 
@@ -212,25 +216,30 @@ def test_probabilities_of_random_labels_are_no_worse_than_guesses():
 
 
 def test_chains_that_do_not_agree_take_twice_as_many_steps():
-    options = {**SMALL, "n_samples": 100, "random_state": 0}
-    once = ABCClassifier(HardNetwork(2), **options, max_r_hat=None).fit(X, Y)
+    def model(**options):
+        chains = walk(n_samples=100, **options)
+        return ABCClassifier(HardNetwork(2), chains=chains, calibration=None, random_state=0)
+
+    once = model(max_r_hat=None).fit(X, Y)
     with pytest.warns(ConvergenceWarning, match="do not agree after 400 recorded steps"):
-        again = ABCClassifier(HardNetwork(2), **options, max_r_hat=1e-3, n_doublings=2).fit(X, Y)
+        again = model(max_r_hat=1e-3, n_doublings=2).fit(X, Y)
     assert (once.n_doubled_, once.errors_.shape) == (0, (4, 100))
     assert (again.n_doubled_, again.errors_.shape) == (2, (4, 400))
     assert again.samples_.shape == once.samples_.shape == (4, 25, 9)
     # Two standard errors more are allowed after two doublings; a given tolerance stays.
     assert again.tolerance_ > once.tolerance_
-    fixed = {**options, "tolerance": 0.4, "max_r_hat": 1e-3, "n_doublings": 1}
+    fixed = model(tolerance=0.4, max_r_hat=1e-3, n_doublings=1)
     with pytest.warns(ConvergenceWarning, match="do not agree after 200 recorded steps"):
-        assert ABCClassifier(HardNetwork(2), **fixed).fit(X, Y).tolerance_ == 0.4
+        assert fixed.fit(X, Y).tolerance_ == 0.4
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_stop_after_a_doubling_keeps_what_was_recorded_before():
-    options = {**SMALL, "n_samples": 100, "burn_in": 100, "random_state": 0, "max_r_hat": 1e-3}
-    first = ABCClassifier(HardNetwork(2), **options, n_doublings=0).fit(X, Y)
-    stopped = ABCClassifier(HardNetwork(2), **options, max_iter=first.n_iter_ + 100).fit(X, Y)
+    chains = walk(n_samples=100, burn_in=100, max_r_hat=1e-3, n_doublings=0)
+    first = ABCClassifier(HardNetwork(2), chains=chains, calibration=None, random_state=0)
+    more = clone(first).set_params(chains=replace(chains, n_doublings=3))
+    first.fit(X, Y)
+    stopped = more.set_params(max_iter=first.n_iter_ + 100).fit(X, Y)
     assert stopped.stopped_by_ == "max_iter"
     np.testing.assert_array_equal(stopped.samples_, first.samples_)
 
@@ -242,7 +251,8 @@ def test_workers_do_not_change_a_bit():
 
 
 def test_a_tolerance_out_of_reach_is_told():
-    model = ABCClassifier(HardTree(1), tolerance=1e-6, **SMALL, random_state=0)
+    chains = walk(tolerance=1e-6)
+    model = ABCClassifier(HardTree(1), chains=chains, calibration=None, random_state=0)
     with pytest.warns(ConvergenceWarning, match="4 of 4 chains stayed above the tolerance 1e-06"):
         model.fit(X, Y)
     assert model.tolerance_ < 0.6
@@ -262,7 +272,8 @@ def test_few_rows_do_not_make_every_rule_as_good_as_the_best():
 
 
 def test_a_time_limit_ends_the_run_with_what_there_is():
-    model = ABCClassifier(HardTree(1), n_samples=10**6, calibration=None, time_limit=0.2)
+    chains = ChainOptions(n_samples=10**6)
+    model = ABCClassifier(HardTree(1), chains=chains, calibration=None, time_limit=0.2)
     with pytest.warns(ConvergenceWarning, match="time_limit"):
         model.fit(X, Y)
     assert model.stopped_by_ == "time_limit"
@@ -296,7 +307,7 @@ def test_many_rows_get_fewer_draws_to_start_from(monkeypatch):
     random = np.random.default_rng(0).integers(2, size=len(X))
     bound = HardTree(1).bind(X)
     monkeypatch.setattr("parsimon.ensembles.chains._PRIOR_ROWS", 20 * len(X))
-    options = ChainOptions(n_chains=1, start_tolerance=0.01, n_samples=20)
+    options = ChainOptions(n_chains=1, start_tolerance=0.01, n_samples=20, max_r_hat=None)
     abc_sample(Counting(bound), X, ErrorOf("auc", random), options, SearchOptions(0))
     assert n_drawn == [20]
 
@@ -304,9 +315,12 @@ def test_many_rows_get_fewer_draws_to_start_from(monkeypatch):
 def test_a_rule_and_a_loss_of_ones_own():
     rule = YesNoRule(lambda theta, rows: rows[:, 0] > theta[0], [("uniform", -3, 3)])
     model = ABCClassifier(
-        rule, error=lambda y, labels: np.mean(y != labels), tolerance=0.3, n_chains=4,
-        n_samples=200, calibration=2, random_state=0,
-    ).fit(X, np.where(Y, "yes", "no"))  # fmt: skip
+        rule,
+        error=lambda y, labels: np.mean(y != labels),
+        chains=ChainOptions(0.3, n_chains=4, n_samples=200),
+        calibration=2,
+        random_state=0,
+    ).fit(X, np.where(Y, "yes", "no"))
     assert model.score(X, np.where(Y, "yes", "no")) > 0.75
     assert list(model.classes_) == ["no", "yes"]
     proba = model.predict_proba(X)[:, 1]
@@ -320,8 +334,7 @@ def test_a_rule_and_a_loss_of_ones_own():
         ({"rule": "network"}, "rule must be"),
         ({"error": "loss"}, "error must be"),
         ({"error": abs}, "needs a tolerance"),
-        ({"thin": 10**6}, "thin is"),
-        ({"sampler": "gibbs"}, "sampler must be"),
+        ({"chains": 8}, "chains must be ChainOptions, got 8"),
         ({"calibration": 1}, "calibration must be"),
         ({"rule": YesNoRule(above_level, [])}, "prior is empty"),
         ({"rule": YesNoRule(above_level, [("uniform", 1, 0)])}, "low < high"),
@@ -337,10 +350,12 @@ def test_what_is_refused(options, words):
         ABCClassifier(**options).fit(X, Y)
 
 
+def test_chains_that_keep_nothing_are_refused():
+    with pytest.raises(InvalidInputError, match="thin is 1000000, more than the 1000 samples"):
+        ChainOptions(thin=10**6)
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@contract(
-    [ABCClassifier(HardNetwork(2), **{**FEWEST, "calibration": 2}, random_state=0)],
-    [ABCClassifier(HardTree(2), **FEWEST, sampler="smc", random_state=0)],
-)
+@contract([ABCClassifier(HardNetwork(2), **{**FEWEST, "calibration": 2}, random_state=0)], [])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from parsimon.datasets import load, make_ripley
-from parsimon.ensembles import ABCClassifier, HardTree, SparseEnsemble, pair_areas
+from parsimon.ensembles import ABCClassifier, ChainOptions, HardTree, SparseEnsemble, pair_areas
 from parsimon.ensembles._votes import fitted_vote_calibration
 from parsimon.ensembles.pruning import WAYS, weighted_scores
 from parsimon.exceptions import InvalidInputError
@@ -170,10 +170,7 @@ def test_members_may_be_fitted_or_columns_or_rules_of_an_average():
     np.testing.assert_allclose(given.predict_proba(NEW), by_columns.predict_proba(new))
     average = ABCClassifier(
         HardTree(2),
-        n_chains=4,
-        n_samples=100,
-        tolerance=0.45,
-        max_r_hat=None,
+        chains=ChainOptions(0.45, n_chains=4, n_samples=100, max_r_hat=None),
         calibration=None,
         random_state=0,
     ).fit(X, Y)

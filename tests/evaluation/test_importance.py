@@ -75,7 +75,7 @@ def test_a_report_holds_what_columns_are_worth():
     table["noise"] = rng.normal(size=80)
     shift = 1.5 * (table["ward"] == "a")
     table["state"] = np.where(table["dose"] + shift > 0.5, "ill", "well")
-    options = {"depth": 1, "outer": 2, "n_jobs": 1, "families": "none", "rivals": "linear"}
+    options = {"depth": 1, "outer": 2, "n_jobs": 1, "families": "gp", "rivals": "linear"}
     found = analyse(table, "state", **options).findings.importance
     assert found[0].name == "dose"
     assert found[0].in_company.low > 0

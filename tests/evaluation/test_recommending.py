@@ -8,7 +8,7 @@ from scipy.stats import halfnorm, norm
 from parsimon.evaluation.recommending import (
     LIKELY,
     TOLERANCE,
-    is_better,
+    beats_chance,
     probably_worse,
 )
 from parsimon.evaluation.tempering import temper, tempered_slope
@@ -41,12 +41,12 @@ def test_rows_decide_and_where_they_cannot_the_best_stays():
 
 def test_gains_beyond_chance_are_told_from_luck():
     rng = np.random.default_rng(0)
-    luck = [is_better(rng.normal(size=30)) for _ in range(400)]
+    luck = [beats_chance(rng.normal(size=30)) for _ in range(400)]
     assert 0.02 < np.mean(luck) < 0.09
-    assert is_better(rng.normal(0.8, 1.0, 30))
-    assert is_better(np.full(5, 0.1))
-    assert is_better(-np.log(0.5) + np.log(np.where(np.arange(60) < 2, 0.97, 0.97 + 1e-16)))
-    assert not is_better(np.zeros(5))
+    assert beats_chance(rng.normal(0.8, 1.0, 30))
+    assert beats_chance(np.full(5, 0.1))
+    assert beats_chance(-np.log(0.5) + np.log(np.where(np.arange(60) < 2, 0.97, 0.97 + 1e-16)))
+    assert not beats_chance(np.zeros(5))
 
 
 def test_what_is_too_sure_is_tempered_and_what_is_not_is_left_alone():

@@ -5,34 +5,10 @@ import pytest
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.features import (
-    coincidence_chance,
-    count_chance,
     false_selection_bound,
     stability_index,
 )
 from parsimon.features.chance import measured_bound
-
-
-@pytest.mark.parametrize(("d", "first", "second"), [(6, 2, 3), (5, 5, 2), (7, 0, 4), (6, 3, 3)])
-def test_coincidence_chance_is_what_all_pairs_of_selections_give(d, first, second):
-    fixed = set(range(first))
-    shared = [len(fixed & set(other)) for other in combinations(range(d), second)]
-    expected = np.bincount(shared, minlength=min(first, second) + 1) / len(shared)
-    np.testing.assert_allclose(coincidence_chance(d, first, second), expected, atol=1e-12)
-
-
-def test_chance_of_totals_agrees_with_random_selections():
-    rng = np.random.default_rng(0)
-    d, sizes = 12, rng.integers(1, 9, size=8)
-    counts = np.zeros(len(sizes) + 1)
-    for _ in range(4000):
-        total = np.zeros(d, dtype=int)
-        for size in sizes:
-            total[rng.permutation(d)[:size]] += 1
-        counts += np.bincount(total, minlength=len(counts))
-    found = count_chance(sizes / d)
-    assert found.sum() == pytest.approx(1)
-    np.testing.assert_allclose(found, counts / counts.sum(), atol=0.008)
 
 
 def test_no_selection_at_random_breaks_the_bound():

@@ -3,7 +3,6 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.tree import DecisionTreeClassifier
 
 from parsimon.features import (
-    AucFrontSelector,
     ClusteringSelector,
     ColumnMaxima,
     ColumnSubset,
@@ -19,7 +18,6 @@ from tests.contract import contract
 
 @contract(
     [
-        AucFrontSelector(max_iter=30, random_state=0),
         ClusteringSelector(2, n_init=8, max_iter=3, random_state=0),
         ColumnMaxima([[0]]),
         ColumnSubset([0]),
@@ -27,9 +25,8 @@ from tests.contract import contract
         FeatureTransfer(constructor=False),
         FeatureTransfer(task="classification", constructor=False),
         FewColumnsClassifier(),
-        ParetoSelector(cv=3, random_state=0),
-        ParetoSelector(task="classification", cv=3, random_state=0),
-        ParetoSelector(task="regression", cv=3, random_state=0),
+        ParetoSelector(cv=2, random_state=0),
+        ParetoSelector(task="classification", cv=2, random_state=0),
         StableSelector(n_splits=3, n_permutations=1, random_state=0),
     ],
     [
@@ -37,12 +34,11 @@ from tests.contract import contract
         ClusteringSelector(2, clusterer="single link", max_subsets=3, max_iter=2, random_state=0),
         FeatureTransfer(constructor=ParetoConstructor(start="columns", max_iter=1, random_state=0)),
         FewColumnsClassifier(2, shared_unit=False),
+        ParetoSelector(task="regression", cv=2, random_state=0),
         ParetoSelector(
-            DecisionTreeClassifier(max_depth=2, random_state=0),
-            cv=2,
-            max_subsets=3,
-            population_size=4,
-            max_iter=1,
+            DecisionTreeClassifier(max_depth=3, random_state=0),
+            cv=3,
+            max_features=2,
             random_state=0,
         ),
         StableSelector(SelectKBest(k=1), n_splits=3, n_permutations=0, random_state=0),

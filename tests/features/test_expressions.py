@@ -289,9 +289,16 @@ def test_functions_of_a_users_own():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x +", "has its end where"),
-        ("x y", "where an operator should be"),
-        ("(x", r"where '\)' should be"),
+        ("x +", "ends too early"),
+        ("", "ends too early"),
+        ("x y", "cannot be read from 'y' on"),
+        ("(x", "has a bracket that is not closed"),
+        ("x)", r"cannot be read from '\)' on"),
+        ("2 (x)", "has '2' where a function should be"),
+        ("`sin`(x) + sin(y, *x)", "has 'sin' where a function should be|mean nothing"),
+        ("max(x, **y)", "mean nothing"),
+        ("(x, y)", "mean nothing"),
+        ("x^2^3", "is no number where a whole power should be"),
         ("sim(x)", "Did you mean 'sin'"),
         ("x^1.5", "powers are whole or 0.5"),
         ("x^y", "where a whole power should be"),
@@ -339,19 +346,25 @@ def test_of_a_long_formula_a_message_shows_the_beginning(text):
     assert len(str(e.value)) < 200
 
 
-def test_what_is_left_of_a_long_formula_is_not_copied_for_each_token(monkeypatch):
+def test_a_formula_of_a_thousand_terms_is_read_at_once_and_a_longer_one_refused(monkeypatch):
     """A formula of some MB in a case base that others write to took hours."""
-    usual, lengths = formulas._TOKEN, []
+    calls, usual = [], formulas.ast.parse
+    monkeypatch.setattr(
+        formulas.ast, "parse", lambda *given, **more: calls.append(given) or usual(*given, **more)
+    )
+    assert parse("x" + " + x" * 999) == 1000 * Expression.column("x")
+    assert parse("x" + " * x" * 999) == Expression.column("x") ** 1000
+    assert len(calls) == 2
+    with pytest.raises(InvalidInputError, match="more than 2000 numbers, names and signs"):
+        parse("x" + " + x" * 10**5)
+    assert len(calls) == 2
 
-    class Watched:
-        def match(self, text, *position):
-            lengths.append(len(text))
-            return usual.match(text, *position)
 
-    monkeypatch.setattr(formulas, "_TOKEN", Watched())
-    long = "x" + " + x" * 200
-    assert parse(long) == 201 * Expression.column("x")
-    assert set(lengths) == {len(long)}
+def test_names_of_python_are_columns_like_others():
+    names = ["lambda", "None", "if", "ﬁ", "x²", "t0", "(", "a -- b"]
+    columns = [Expression.column(name) for name in names]
+    assert parse(str(sum(columns, Expression.number(0)))) == sum(columns, Expression.number(0))
+    assert parse("lambda*x² + t0") == columns[0] * columns[4] + columns[5]
 
 
 def test_signs_before_a_term_are_read_however_many_they_are():

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from parsimon.exceptions import InvalidInputError
 from parsimon.features import ColumnMaxima, FeatureAggregator
 from parsimon.features._clustering_search import n_columns, tables_of
-from parsimon.features.feature_aggregator import partial_partitions, without_gaps
+from parsimon.features.feature_aggregator import number_groups, partial_partitions
 from tests.features.unsupervised_tables import IRIS, in_halves
 
 
@@ -25,14 +25,14 @@ def test_candidates_are_the_partial_partitions(m):
     bell = [1, 1, 2, 5, 15, 52, 203, 877]
     codes = partial_partitions(m)
     assert len(codes) == len(np.unique(codes, axis=0)) == bell[m + 1] - 1
-    assert np.array_equal(without_gaps(codes), codes)
+    assert np.array_equal(number_groups(codes), codes)
 
 
 @given(st.lists(st.integers(-1, 4), min_size=1, max_size=7))
 def test_codes_without_gaps_name_the_same_columns(codes):
     given_codes = np.array([codes])
-    made = without_gaps(given_codes)
-    assert np.array_equal(without_gaps(made), made)
+    made = number_groups(given_codes)
+    assert np.array_equal(number_groups(made), made)
     assert np.array_equal(made == -1, given_codes == -1)
     groups = [np.flatnonzero(given_codes[0] == group) for group in {*codes} - {-1, 0}]
     n_alone = int((given_codes == 0).sum()) + sum(len(group) == 1 for group in groups)
@@ -45,10 +45,10 @@ def test_codes_without_gaps_name_the_same_columns(codes):
 def test_the_step_makes_the_columns_that_were_clustered(seed):
     rng = np.random.default_rng(seed)
     X = rng.random((8, 5))
-    codes = without_gaps(rng.integers(-1, 3, (1, 5)))
+    codes = number_groups(rng.integers(-1, 3, (1, 5)))
     if (codes < 0).all():
         return
-    named = FeatureAggregator()._named(codes[0])
+    named = FeatureAggregator()._describe_candidate(codes[0])
     made = ColumnMaxima(named, scale=False).fit_transform(X)
     assert np.array_equal(made.T, tables_of(X, codes)[0])
     used = [place for group in named for place in group]

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from parsimon.exceptions import ConstantPredictionWarning
 from parsimon.features import ParetoConstructor, ParetoSelector, StableSelector
-from parsimon.features._halves import fit_half, random_halves
+from parsimon.features._halves import fit_half, halve_rows
 from parsimon.features.column_cache import ColumnCache
 from parsimon.features.formula_model import InnerLearner
 from parsimon.features.series import SeriesExtractor
@@ -31,11 +31,11 @@ def table(n, d, seed=0, signal=0.0):
 
 def test_the_error_on_rows_set_apart_is_that_of_refits_to_the_searched_rows():
     X, y = table(60, 4, signal=1.0)
-    search = ParetoSelector(LEARNER, validation_fraction=0.25, random_state=0).fit(X, y)
+    search = ParetoSelector(LEARNER, random_state=0).fit(X, y)
     searched = search.errors_.X
     held = [row for row in range(60) if not (X[row] == searched).all(axis=1).any()]
     assert len(held) + len(searched) == 60
-    assert len(held) == 14
+    assert len(held) == 12
     own = np.setdiff1d(np.arange(60), held)
     frame = search.to_frame()
     for place in range(len(frame)):
@@ -63,13 +63,13 @@ def test_the_error_of_formulas_on_rows_held_out_is_that_of_fits_to_the_others():
     y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=120)
     search = ParetoConstructor(**QUICK)
     seen = []
-    usual = search._measured
+    usual = search._measure
 
     def spied(problem, found, whole, held):
         seen.append((problem, held))
         return usual(problem, found, whole, held)
 
-    search._measured = spied
+    search._measure = spied
     search.fit(X, y)
     ((problem, held),) = seen
     rest = np.setdiff1d(np.arange(120), held)
@@ -106,7 +106,7 @@ def test_areas_of_halves_are_those_of_refits_to_the_other_half():
     areas = []
     for split in np.random.SeedSequence(5).spawn(1)[0].spawn(3):
         draw, *seeds = split.spawn(3)
-        one, other = random_halves(y, np.array([0, 1]), draw)
+        one, other = halve_rows(y, np.array([0, 1]), draw)
         for rows, rest, seed in ((one, other, seeds[0]), (other, one, seeds[1])):
             state = int(np.random.default_rng(seed).integers(2**31))
             fitted = model.set_params(random_state=state).fit(X[rows], y[rows])
@@ -117,7 +117,7 @@ def test_areas_of_halves_are_those_of_refits_to_the_other_half():
 def test_what_a_half_selects_and_learns_does_not_depend_on_the_other():
     X, y = table(40, 30, signal=1.0)
     selector = StableSelector(n_splits=2, n_permutations=0, random_state=0).fit(X, y)
-    rows, others = random_halves(y, np.array([0, 1]), 1)
+    rows, others = halve_rows(y, np.array([0, 1]), 1)
     before = fit_half(selector._table(X, y), rows, others, 0)
     changed = X.copy()
     changed[others[::2]] = 50.0 * y[others[::2], None]

@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.features import FewColumnsClassifier, fixed_models, label_noise, regression_screen
+from parsimon.features import FewColumnsClassifier, label_noise, regression_screen
 from parsimon.features._screen import moderated_scores, steady_share, target_columns
 
 RNG = np.random.default_rng(0)
@@ -48,16 +48,6 @@ def test_wrong_labels_are_found_and_cost_area():
     assert found.plot().get_xlabel()
     with pytest.raises(InvalidInputError, match="at most 16"):
         label_noise(X, y, flips=(40,))
-
-
-def test_named_columns_are_judged_on_other_rows():
-    y = np.repeat([0, 1], 40)
-    X = RNG.normal(size=(80, 3))
-    X[:, 0] += 1.5 * y
-    found = fixed_models(X, y, {"good": [0], "noise": [1, 2]}, n_splits=10, random_state=0)
-    assert found.test[0].mean() > 0.75
-    assert abs(found.test[1].mean() - 0.5) < 3 * found.null_sd
-    assert found.plot().get_xlabel()
 
 
 def trimmed(rows):

@@ -3,16 +3,15 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
-from sklearn.feature_selection import SelectKBest
+from sklearn.base import BaseEstimator, clone
+from sklearn.feature_selection import SelectKBest, SelectorMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.features import AucFrontSelector, FewColumnsClassifier, StableSelector
+from parsimon.features import FewColumnsClassifier, ParetoSelector, StableSelector
 from parsimon.features._halves import fit_halves
-from parsimon.roc import auc
 from parsimon.rvm import RVC, ParetoRVC
 
 
@@ -155,7 +154,7 @@ def test_workers_change_nothing():
     [
         SelectKBest(k=4),
         RVC("features"),
-        AucFrontSelector(complexity="columns", max_iter=1500, random_state=0),
+        ParetoSelector(max_features=1, cv=2, random_state=0),
         FewColumnsClassifier(3),
         make_pipeline(StandardScaler(), LogisticRegression(l1_ratio=1.0, solver="liblinear")),
         make_pipeline(SelectKBest(k=5), LogisticRegression()),
@@ -195,9 +194,27 @@ def test_fixed_columns_are_kept_never_counted_and_adjusted_for():
         StableSelector(fixed=["sex"]).fit(frame, y)
 
 
+class Beside(SelectorMixin, BaseEstimator):
+    """Takes the three columns that go best with what fixed columns leave of the target."""
+
+    def __init__(self, fixed=()):
+        self.fixed = fixed
+
+    def fit(self, X, y):
+        given = np.column_stack([np.ones(len(y)), X[:, list(self.fixed)]])
+        left = y - given @ np.linalg.lstsq(given, y, rcond=None)[0]
+        along = np.abs(np.corrcoef(X.T, left)[-1, :-1])
+        along[list(self.fixed)] = 0.0
+        self.mask_ = along >= np.sort(along)[-3]
+        return self
+
+    def _get_support_mask(self):
+        return self.mask_
+
+
 @pytest.mark.parametrize(
     "estimator",
-    [SelectKBest(k=3), AucFrontSelector(complexity="columns", max_iter=800, random_state=0)],
+    [SelectKBest(k=3), Beside()],
     ids=["adjusted", "forced"],
 )
 def test_fixed_columns_are_held_in_other_estimators_too(estimator):
@@ -214,29 +231,8 @@ def test_fixed_columns_are_held_in_other_estimators_too(estimator):
     assert given.test_auc_.mean() > 0.85
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_the_front_of_auc_holds_what_is_fixed_and_the_constant_as_asked():
-    for bias in ("searched", "always", "never"):
-        search = AucFrontSelector(
-            "strict", fixed=[2], bias=bias, complexity="columns", max_iter=400, random_state=0
-        ).fit(X, Y)
-        front = search.front_
-        assert all(2 in front.solution(k) for k in range(len(front)))
-        paid = [len(front.solution(k)) - 1 for k in range(len(front))]
-        np.testing.assert_array_equal(front.to_frame()["complexity"], paid)
-    with pytest.raises(InvalidInputError, match="from 0 to 119"):
-        AucFrontSelector(fixed=[120]).fit(X, Y)
-
-
-@pytest.mark.parametrize(
-    "selector",
-    [
-        AucFrontSelector(fixed=["age"], max_iter=20, random_state=0),
-        StableSelector(fixed=["age"], n_splits=2, n_permutations=0, random_state=0),
-    ],
-    ids=lambda selector: type(selector).__name__,
-)
-def test_fixed_columns_have_names(selector):
+def test_fixed_columns_have_names():
+    selector = StableSelector(fixed=["age"], n_splits=2, n_permutations=0, random_state=0)
     frame = pd.DataFrame(X, columns=["age", *(f"g{k}" for k in range(1, 120))])
     assert "age" in clone(selector).fit(frame, Y).get_feature_names_out()
     with pytest.raises(InvalidInputError, match="names of columns, got 'height'"):
@@ -306,38 +302,6 @@ def test_a_shared_unit_and_levels_of_rows_do_not_matter():
     own = FewColumnsClassifier(5, shared_unit=False).fit(X, Y)
     scaled = FewColumnsClassifier(5, shared_unit=False).fit(X * np.geomspace(1e-3, 1e3, 120), Y)
     np.testing.assert_array_equal(own.columns_, scaled.columns_)
-
-
-def test_the_front_of_area_against_complexity_holds_no_dominated_model_and_keeps_what_is_fixed():
-    search = AucFrontSelector(complexity="columns", fixed=[9], max_iter=300, random_state=0)
-    search.fit(X, Y)
-    areas, sizes = search.front_.values.T
-    assert (np.diff(areas) <= 0).all()
-    assert (np.diff(sizes) <= 0).all()
-    assert all(9 in search.front_.solution(k) for k in range(len(search.front_)))
-    assert areas.max() > 0.95
-
-
-def test_models_of_the_front_of_area_are_plain_classifiers_with_the_areas_it_states():
-    search = AucFrontSelector(complexity="columns", max_iter=300, random_state=0).fit(X, Y)
-    for place, (area, _) in enumerate(search.front_.values):
-        model = search.select(place)
-        assert auc(Y, model.decision_function(X)) == pytest.approx(area)
-        assert np.flatnonzero(model.coef_[0]).tolist() == search.front_.solution(place)
-    single = search.select("AUC where n_columns<=1")
-    assert np.count_nonzero(single.coef_) == 1
-    assert search.score(X, Y) > 0.9
-    np.testing.assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
-
-
-def test_weights_are_those_of_penalised_logistic_regression():
-    from parsimon.features.auc_front import logistic_weights
-
-    rng = np.random.default_rng(0)
-    design, t = rng.normal(size=(50, 3)), (rng.random(50) < 0.5).astype(float)
-    alpha = np.full(3, 0.5)
-    model = LogisticRegression(C=2.0, fit_intercept=False, tol=1e-10).fit(design, t)
-    np.testing.assert_allclose(logistic_weights(design, t, alpha), model.coef_[0], atol=1e-4)
 
 
 def test_a_time_limit_changes_nothing_where_there_is_time_and_leaves_splits_out_where_not():

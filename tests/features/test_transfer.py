@@ -21,7 +21,6 @@ from parsimon.features import (
     describe_task,
     product_weights,
     task_weights,
-    taxonomy_tasks,
 )
 from parsimon.features.case_recall import forward_order
 from tests.features.cases import NAMES, case_of, relevant_task, table
@@ -299,32 +298,6 @@ def test_a_search_that_asks_resumes_to_the_same_bits(tmp_path):
     asking(str(folder), max_iter=7, checkpoint=file).fit(X, y)
     resumed = asking(folder, max_iter=16, checkpoint=file).fit(X, y)
     np.testing.assert_array_equal(resumed.front_.values, whole.front_.values)
-
-
-# Taxonomies
-
-
-def test_a_taxonomy_gives_a_task_for_each_node_with_two_large_branches():
-    paths = (
-        [("rock", "punk")] * 40
-        + [("rock", "metal")] * 35
-        + [("rock", "folk")] * 31
-        + [("jazz", "bebop")] * 50
-        + [("jazz", "swing")] * 30
-    )
-    tasks = taxonomy_tasks(paths, random_state=0)
-    assert [task.node for task in tasks] == [(), ("rock",)]
-    assert len(tasks[0].rows) == len(paths)
-    labels, counts = np.unique(tasks[1].labels, return_counts=True)
-    assert len(labels) == 2
-    assert set(labels) < {"punk", "metal", "folk"}
-    assert all(
-        paths[row][1] == label for row, label in zip(tasks[1].rows, tasks[1].labels, strict=True)
-    )
-    drawn = {tuple(np.unique(taxonomy_tasks(paths, random_state=s)[1].labels)) for s in range(20)}
-    assert len(drawn) == 3
-    assert len(taxonomy_tasks(paths, min_rows=30, random_state=0)) == 3
-    assert counts.min() > 30
 
 
 def test_weights_are_shares_that_copies_of_a_column_leave_as_they_are():

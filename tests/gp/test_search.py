@@ -237,9 +237,10 @@ def test_a_look_at_all_pairs_finds_a_pure_interaction():
     rng = np.random.default_rng(1)
     X = rng.uniform(-1, 1, size=(150, 2))
     y = X[:, 0] * X[:, 1] > 0
-    greedy = KernelSearch(depth=2, patience=0, choose="least_error", random_state=0).fit(X, y)
+    options = {"depth": 2, "grow": "new_columns", "random_state": 0}
+    greedy = KernelSearch(choose="least_error", **options).fit(X, y)
     assert not greedy.structure_found_
-    supported = KernelSearch(depth=2, patience=0, random_state=0).fit(X, y)
+    supported = KernelSearch(**options).fit(X, y)
     assert same_structure(supported.best_kernel_, SE(0) * SE(1))
     assert [one.kind for one in supported.claims_] == ["variable", "variable", "interaction"]
     assert all(one.certain for one in supported.claims_)
@@ -247,8 +248,9 @@ def test_a_look_at_all_pairs_finds_a_pure_interaction():
     assert str(structure(SE(0) + SE(1))) in tried
 
 
-@pytest.mark.parametrize("base", ["se", ("se", "lin")])
-@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize(
+    ("task", "base"), [("classification", "se"), ("regression", ("se", "lin"))]
+)
 def test_what_is_supported_is_the_same_kernel_however_much_else_is_tried(task, base):
     rng = np.random.default_rng(4)
     X = rng.uniform(-2, 2, size=(100, 4))
@@ -256,9 +258,8 @@ def test_what_is_supported_is_the_same_kernel_however_much_else_is_tried(task, b
     y = y > 0 if task == "classification" else y
     options = {"base": base, "depth": 2, "beam": 1, "cv": 3, "random_state": 0}
     full = KernelSearch(**options).fit(X, y)
-    options["structures"] = full.structures_
-    likely = KernelSearch(grow="likely", **options).fit(X, y)
-    brief = KernelSearch(grow="supported", **options).fit(X, y)
+    likely = KernelSearch(grow="likely", **options).fit(X, y, full.structures_)
+    brief = KernelSearch(grow="supported", **options).fit(X, y, full.structures_)
     assert full.best_candidate_.columns == (0, 1, 2)
     for search in (likely, brief):
         assert structure(search.best_kernel_) == structure(full.best_kernel_)
@@ -364,17 +365,11 @@ def test_any_kernel_can_be_a_base_kernel(planted):
     assert same_structure(search.best_kernel_, SE((1, 2)))
 
 
-def test_inference_and_guides_are_used(planted, searched):
+def test_guides_are_used(planted, searched):
     X, y = planted
-    errors = {}
-    options = {"depth": 1, "structures": searched.structures_, "random_state": 0}
-    for inference in ("ep", "laplace"):
-        search = KernelSearch(inference=inference, choose="least_error", **options).fit(X, y)
-        assert search.best_estimator_.inference == inference
-        errors[inference] = search.best_candidate_.log_evidence
-    assert errors["ep"] != pytest.approx(errors["laplace"], abs=1e-3)
     for guide in ("cv_logloss", "loo_logloss", "nlml", "bic"):
-        one = KernelSearch(guide=guide, **options).fit(X, y).first_layer_[0]
+        search = KernelSearch(guide=guide, depth=1, random_state=0)
+        one = search.fit(X, y, searched.structures_).first_layer_[0]
         n_theta = one.kernel.n_theta
         expected = {
             "cv_logloss": np.mean(one.fold_losses),
@@ -410,7 +405,7 @@ def test_three_classes_are_refused_with_a_way_out(planted):
     X, _ = planted
     with pytest.raises(InvalidInputError, match="Search for one against the rest, as in y == 'c'"):
         KernelSearch().fit(X[:9], ["a", "b", "c"] * 3)
-    with pytest.raises(InvalidInputError, match="task='regression' if they are a quantity"):
+    with pytest.raises(InvalidInputError, match="task='regression' if they are numbers"):
         KernelSearch().fit(X[:9], [0, 1, 2] * 3)
     counts = np.arange(9) % 3
     assert KernelSearch(depth=1, cv=2, task="regression").fit(X[:9], counts).task_ == "regression"
@@ -422,18 +417,14 @@ def test_three_classes_are_refused_with_a_way_out(planted):
         ({"guide": "luck"}, "guide must be"),
         ({"beam": 0}, "beam must be"),
         ({"depth": 0}, "depth must be"),
-        ({"patience": -1}, "patience must be"),
-        ({"shortlist": 0}, "shortlist must be"),
         ({"cv": 1}, "cv must be 2 or more"),
         ({"n_jobs": 0}, "n_jobs must not be 0"),
         ({"checkpoint": Checkpoint("search.npz")}, "checkpoint must be the path of a file"),
-        ({"n_restarts": -1}, "n_restarts must be"),
         ({"time_limit": -1.0}, "time_limit must be"),
         ({"choose": "luck"}, "choose must be"),
         ({"choose": "one_se", "guide": "bic"}, "bic has none"),
         ({"grow": "luck"}, "grow must be"),
         ({"grow": "supported", "choose": "one_se"}, "finds only what"),
-        ({"inference": "mcmc"}, "inference must be"),
         ({"task": "ranking"}, "task must be"),
         ({"base": ()}, "base must name one base kernel"),
         ({"base": "spline"}, "A base kernel is one of se, per, lin"),

@@ -9,7 +9,7 @@ from parsimon.gp import _default_kernel as default_kernel
 from parsimon.gp import _kernel_evaluation as evaluation
 from parsimon.gp._kernel_evaluation import Account, FitStart, KernelProblem, evaluation_cost
 from parsimon.gp.search import KernelSearch
-from parsimon.inference.evidence import regression_evidence
+from parsimon.inference.evidence import process_evidence
 from parsimon.kernels import SquaredExponential as SE
 from parsimon.kernels import Sum
 from parsimon.structures import find_structures
@@ -53,9 +53,9 @@ def accounts(monkeypatch):
 
 def test_what_an_evaluation_costs_grows_with_rows_rank_and_hyperparameters(rows, kernel):
     X, y = rows
-    dense = regression_evidence(kernel, X, y, form="dense")(np.append(kernel.theta, -2.0), None)
+    dense = process_evidence(kernel, X, y, form="dense")(np.append(kernel.theta, -2.0), None)
     assert evaluation_cost(dense) == 60 * 30 * (12 + 30 / 8)
-    low = regression_evidence(SE(0), X, y, form="low_rank")(np.append(SE(0).theta, -2.0), None)
+    low = process_evidence(SE(0), X, y, form="low_rank")(np.append(SE(0).theta, -2.0), None)
     rank = len(low.prior.pivots)
     assert evaluation_cost(low) == 60 * rank * (2 + rank / 8)
 
@@ -89,11 +89,12 @@ def test_folds_are_refitted_only_where_the_curvature_is_affordable(problem, kern
 
 def test_the_supported_kernel_has_no_more_time_than_is_left(rows, accounts):
     X, y = rows
-    options = {"structures": find_structures(X, y, "regression"), "random_state": 0}
-    KernelSearch(**options, grow="supported").fit(X, y)
+    structures = find_structures(X, y, "regression")
+    search = KernelSearch(grow="supported", random_state=0)
+    search.fit(X, y, structures)
     free = accounts[-1].n_evaluations
     accounts.clear()
-    late = KernelSearch(**options, grow="supported", time_limit=0.0).fit(X, y)
+    late = search.set_params(time_limit=0.0).fit(X, y, structures)
     assert free > 10
     # The constant has its time; then one evaluation each, and the posterior there.
     assert max(one.n_evaluations for one in accounts[1:]) <= 2
@@ -107,10 +108,10 @@ def test_what_a_regression_leaves_out_of_the_matrix_changes_no_evidence(rows, ke
     X, y = rows
     X, y = np.tile(X, (3, 1)) + 0.01, np.tile(y, 3)
     theta = np.append(kernel.theta, np.log(0.1))
-    exact = regression_evidence(kernel, X, y, form="dense")(theta, None)
-    low = regression_evidence(
-        kernel, X, y, form="low_rank", rank_tolerance=evaluation.RANK_TOLERANCE
-    )(theta, None)
+    exact = process_evidence(kernel, X, y, form="dense")(theta, None)
+    low = process_evidence(kernel, X, y, form="low_rank", rank_tolerance=evaluation.RANK_TOLERANCE)(
+        theta, None
+    )
     assert low.log_evidence == pytest.approx(exact.log_evidence, abs=len(y) * 1e-4 / 2)
 
 

@@ -27,9 +27,9 @@ def product():
     return (
         X,
         y,
-        KernelSearch(
-            grow="likely", depth=2, structures=structures, task="regression", random_state=0
-        ).fit(X, y),
+        KernelSearch(grow="likely", depth=2, task="regression", random_state=0).fit(
+            X, y, structures
+        ),
     )
 
 

@@ -235,12 +235,18 @@ def test_integer_weights_are_repeated_rows_and_zero_leaves_out(function):
 @pytest.mark.parametrize("scale", [1e-100, 1e-6, 1e6, 1e100])
 def test_units_do_not_matter(scale):
     design, targets, labels = wave()
-    plain, scaled = em_regression(design, targets), em_regression(design * scale, targets * 3e7)
+    plain, scaled = (
+        em_regression(design, targets),
+        em_regression(design * scale, targets * 3e7),
+    )
     assert plain.active.tolist() == scaled.active.tolist()
     np.testing.assert_allclose(scaled.mean * scale, plain.mean * 3e7, rtol=1e-6)
     shift = len(targets) * np.log(3e7)
     np.testing.assert_allclose(scaled.log_evidence, plain.log_evidence - shift, rtol=1e-9)
-    plain, scaled = em_classification(design, labels), em_classification(design * scale, labels)
+    plain, scaled = (
+        em_classification(design, labels),
+        em_classification(design * scale, labels),
+    )
     np.testing.assert_allclose(scaled.mean * scale, plain.mean, rtol=1e-3)
 
 

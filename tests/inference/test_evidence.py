@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -6,7 +8,7 @@ import parsimon.inference.prior
 from parsimon.datasets import load
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference import classification_evidence, maximise_evidence
-from parsimon.inference.evidence import evidence_curvature, regression_evidence
+from parsimon.inference.evidence import evidence_curvature, process_evidence
 from parsimon.inference.likelihoods import leave_one_out_log_loss, positive_probability
 from parsimon.inference.prior import DensePrior
 from parsimon.kernels import SquaredExponential
@@ -147,7 +149,7 @@ def test_the_rows_that_a_neighbour_was_built_on_are_used_again():
     kernel = SquaredExponential().with_theta(np.log([1.0, 3.0]))
     for evaluate, extra in (
         (classification_evidence(kernel, X, y), []),
-        (regression_evidence(kernel, X, y), [np.log(0.1)]),
+        (process_evidence(kernel, X, y), [np.log(0.1)]),
     ):
         neighbour = evaluate(np.append(kernel.theta, extra), None)
         theta = np.append(np.log([1.1, 3.0]), extra)
@@ -288,7 +290,7 @@ def test_regression_recovers_noise_and_scale():
     y = np.linalg.cholesky(gram) @ rng.normal(size=400)
     start = kernel.start(X)
     bounds = np.vstack([start.bounds(X), np.log([[1e-4, 10.0]])])
-    found = maximise_evidence(regression_evidence(start, X, y), np.append(start.theta, -1), bounds)
+    found = maximise_evidence(process_evidence(start, X, y), np.append(start.theta, -1), bounds)
     assert found.posterior.prior.pivots is not None
     assert found.posterior.noise_variance == pytest.approx(0.09, rel=0.2)
     assert np.exp(found.theta[0]) == pytest.approx(1.5, rel=0.3)
@@ -303,3 +305,19 @@ def test_bad_choices_are_refused():
         classification_evidence(SUM, X, y, link="logit")
     with pytest.raises(InvalidInputError, match="X must be finite"):
         classification_evidence(SUM, np.full((10, 3), np.nan), y)
+
+
+def test_differences_of_the_slope_stay_inside_the_bounds_and_go_up_where_they_can():
+    curvature, asked = np.array([[2.0, 0.5], [0.5, 1.0]]), []
+
+    def evaluate(theta, near=None):
+        asked.append((theta, near))
+        return SimpleNamespace(evidence_gradient=lambda: -curvature @ theta)
+
+    place = np.array([0.0, 1.0])
+    here = evaluate(place)
+    found = evidence_curvature(evaluate, here, place, np.array([[-1.0, 1.0], [-1.0, 1.0]]))
+    np.testing.assert_allclose(found, curvature, atol=1e-6)
+    moves = [theta - place for theta, _ in asked[1:]]
+    np.testing.assert_array_equal(np.sign(moves), [[1, 0], [0, -1]])
+    assert all(near is here for _, near in asked[1:])

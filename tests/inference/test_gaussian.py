@@ -6,7 +6,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference import gaussian_regression, latent_prior
-from parsimon.inference.evidence import regression_evidence
+from parsimon.inference.evidence import process_evidence
 from parsimon.kernels import SquaredExponential
 from tests.inference.problems import SUM, central_differences, table
 
@@ -39,9 +39,7 @@ def test_low_rank_equals_dense_whatever_the_noise(noise):
     X, _ = table(200)
     y = targets(X)
     theta = np.append(SUM.theta, np.log(noise))
-    dense, low = (
-        regression_evidence(SUM, X, y, form=f)(theta, None) for f in ("dense", "low_rank")
-    )
+    dense, low = (process_evidence(SUM, X, y, form=f)(theta, None) for f in ("dense", "low_rank"))
     assert low.prior.pivots is not None
     assert dense.prior.pivots is None
     assert abs(dense.log_evidence - low.log_evidence) / 200 < 1e-6 * max(
@@ -57,7 +55,7 @@ def test_low_rank_equals_dense_whatever_the_noise(noise):
 def test_gradient_is_that_of_central_differences(form):
     X, _ = table(60)
     y, weights = targets(X), np.tile([1.0, 0.0, 2.5], 20)
-    evaluate = regression_evidence(SUM, X, y, weights=weights, form=form)
+    evaluate = process_evidence(SUM, X, y, weights=weights, form=form)
     theta = np.append(SUM.theta, np.log(0.3))
     differences = central_differences(lambda t: evaluate(t, None).log_evidence, theta)
     gradient = evaluate(theta, None).evidence_gradient()
@@ -69,8 +67,8 @@ def test_integer_weights_equal_duplicated_rows():
     y, weights = targets(X), np.tile([1.0, 3.0, 0.0], 10)
     repeated = np.repeat(np.arange(30), weights.astype(int))
     theta = np.append(SUM.theta, np.log(0.3))
-    weighted = regression_evidence(SUM, X, y, weights=weights)(theta, None)
-    duplicated = regression_evidence(SUM, X[repeated], y[repeated])(theta, None)
+    weighted = process_evidence(SUM, X, y, weights=weights)(theta, None)
+    duplicated = process_evidence(SUM, X[repeated], y[repeated])(theta, None)
     assert weighted.log_evidence == pytest.approx(duplicated.log_evidence, abs=1e-8)
     np.testing.assert_allclose(
         weighted.evidence_gradient(), duplicated.evidence_gradient(), atol=1e-7
@@ -85,10 +83,10 @@ def test_leave_one_out_equals_refits_without_each_row(form):
     X, _ = table(60)
     y = targets(X)
     theta = np.append(SUM.theta, np.log(0.2))
-    loo = regression_evidence(SUM, X, y, form=form)(theta, None).leave_one_out_target()
+    loo = process_evidence(SUM, X, y, form=form)(theta, None).leave_one_out_target()
     for row in range(0, 60, 6):
         rest = np.arange(60) != row
-        refit = regression_evidence(SUM, X[rest], y[rest], form="dense")(theta, None)
+        refit = process_evidence(SUM, X[rest], y[rest], form="dense")(theta, None)
         mean, variance = refit.latent(X[[row]])
         assert loo.mean[row] == pytest.approx(mean[0], abs=1e-4)
         assert loo.variance[row] == pytest.approx(variance[0] + 0.2, abs=1e-4)

@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsimon.inference.sparse_bayes._moves import (
-    add,
+    add_column,
     best_gain,
+    climb_together,
     deletion_gains,
     drop,
     exchange,
     greedy_picks,
     make_surrogate,
     move,
-    newton_step,
     prune,
 )
 from parsimon.inference.sparse_bayes.classification import BernoulliProblem
@@ -82,11 +82,11 @@ def test_gains_of_additions_are_those_of_larger_models(smoothness):
     assert (gains[fit.active] == 0).all()
     assert (gains > 0).any()
     for place in np.flatnonzero(gains):
-        larger = add(problem, fit, sweep, int(place), float(alphas[place]))
+        larger = add_column(problem, fit, sweep, int(place), float(alphas[place]))
         assert larger.objective - fit.objective == pytest.approx(gains[place], abs=1e-8)
         assert larger.gradient[-1] == pytest.approx(0, abs=1e-8)
     for place in np.flatnonzero((gains == 0) & ~sweep.inside):
-        firm = add(problem, fit, sweep, int(place), 1e6)
+        firm = add_column(problem, fit, sweep, int(place), 1e6)
         assert firm.objective < fit.objective
 
 
@@ -137,7 +137,7 @@ def test_guessed_weights_are_those_of_the_mode_where_the_curvature_stays(kind):
     sweep = problem.sweep(fit)
     move(recorder, fit, fit.theta + 0.1 * (np.arange(len(fit.theta)) < 4))
     drop(recorder, fit, np.arange(4) == 1)
-    add(recorder, fit, sweep, 1, 3.0)
+    add_column(recorder, fit, sweep, 1, 3.0)
     tol = 0.4 if kind == "classes" else 1e-9
     for guess, weights in seen:
         np.testing.assert_allclose(guess, weights, atol=tol)
@@ -187,7 +187,7 @@ def test_greedy_picks_are_scored_in_the_growing_model():
         gains, best = sweep.additions()
         assert pick == np.argmax(gains)
         assert alpha == pytest.approx(best[pick])
-        grown = add(model, grown, sweep, int(pick), float(alpha))
+        grown = add_column(model, grown, sweep, int(pick), float(alpha))
 
 
 @given(st.floats(1e-3, 1e3), st.floats(0, 1e4))
@@ -210,7 +210,7 @@ def test_the_best_precision_is_a_maximum(sparsity, squared):
 @pytest.mark.parametrize("kind", KINDS)
 def test_steps_go_uphill_and_a_climb_ends_where_nothing_can_be_gained(kind):
     problem, fit = make(kind, 0.0, n=60, m=20)
-    moved, foreseen = newton_step(problem, fit)
+    moved, foreseen = climb_together(problem, fit)
     assert foreseen > 0
     assert moved.objective > fit.objective
     assert prune(problem, moved).objective >= moved.objective

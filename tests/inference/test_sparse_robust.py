@@ -14,7 +14,7 @@ from parsimon.inference.sparse_bayes import (
     sparse_classification,
     sparse_regression,
 )
-from parsimon.inference.sparse_bayes._mode import laplace_mode
+from parsimon.inference.sparse_bayes._mode import sparse_mode
 
 
 def wave(n=60, noise=0.1, seed=0):
@@ -190,7 +190,7 @@ def test_rows_that_weigh_ten_million_times_more_have_a_mode():
     design = np.column_stack([np.full(30, 34.0), np.r_[2e6, 5e5, np.zeros(28)]])
     labels = (np.arange(30) < 10).astype(float)
     row_weights = np.where(labels == 1, 1e-4, 1e3)
-    mode = laplace_mode(design, labels, row_weights, np.array([-0.42, 1.0]))
+    mode = sparse_mode(design, labels, row_weights, np.array([-0.42, 1.0]))
     residual = row_weights * (labels - expit(design @ mode.weights))
     gradient = residual @ design - mode.weights
     assert gradient @ mode.covariance @ gradient < 1e-12

@@ -23,7 +23,7 @@ from parsimon.inference.variational import (
     bound_statistics,
     expected_log_likelihood,
 )
-from parsimon.inference.variational_fit import climb
+from parsimon.inference.variational_fit import climb_bound
 from parsimon.kernels import Constant, Linear, Matern, Periodic, SquaredExponential
 
 KERNELS = [
@@ -203,7 +203,7 @@ class TestBound:
         # P(y) is the chance that f + standard noise has these signs: Sheppard's formula.
         evidence = np.log(2.0**-n + np.arcsin(correlation).sum() / (2 ** (n - 1) * np.pi))
         prior = InducingPrior(kernel, rows.X)
-        best = climb(prior, [WhitenedGaussian.standard(n)], rows)
+        best = climb_bound(prior, [WhitenedGaussian.standard(n)], rows)
         assert best.converged
         assert best.bound < evidence
         assert best.bound > evidence - 0.1
@@ -213,7 +213,9 @@ class TestBound:
     def test_more_inducing_points_tighten_it(self):
         rows = table(40)
         bounds = [
-            climb(InducingPrior(KERNELS[0], rows.X[:m]), [WhitenedGaussian.standard(m)], rows).bound
+            climb_bound(
+                InducingPrior(KERNELS[0], rows.X[:m]), [WhitenedGaussian.standard(m)], rows
+            ).bound
             for m in (2, 5, 10, 20, 40)
         ]
         assert (np.diff(bounds) > 0).all()
@@ -296,7 +298,7 @@ class TestOptimum:
             shift = rows.weights * (slope + curvature * mean)
             mean = covariance @ shift
         prior = InducingPrior(kernel, rows.X)
-        best = climb(prior, [WhitenedGaussian.standard(40)], rows, tol=1e-13)
+        best = climb_bound(prior, [WhitenedGaussian.standard(40)], rows, tol=1e-13)
         found = VariationalPosterior(prior, best.gaussians).latent(rows.X)
         np.testing.assert_allclose(found.mean[:, 0], mean, atol=2e-5)
         np.testing.assert_allclose(found.variance[:, 0], np.diagonal(covariance), atol=2e-5)
@@ -308,7 +310,7 @@ class TestOptimum:
         kernel = KERNELS[0]
         exact = expectation_propagation(latent_prior(kernel, rows.X), rows.signs[:, 0])
         prior = InducingPrior(kernel, rows.X)
-        best = climb(prior, [WhitenedGaussian.standard(n)], rows)
+        best = climb_bound(prior, [WhitenedGaussian.standard(n)], rows)
         ours = VariationalPosterior(prior, best.gaussians).latent(new)
         theirs = exact.latent(new)
         np.testing.assert_allclose(
@@ -326,7 +328,7 @@ class TestOptimum:
         answers = []
         for Z in (rows.X, rows.X[:30]):
             prior = InducingPrior(kernel, Z)
-            best = climb(prior, [WhitenedGaussian.standard(len(Z))], rows)
+            best = climb_bound(prior, [WhitenedGaussian.standard(len(Z))], rows)
             answers.append(VariationalPosterior(prior, best.gaussians).latent(new))
         np.testing.assert_allclose(answers[0].mean, answers[1].mean, atol=0.01)
         np.testing.assert_allclose(answers[0].variance, answers[1].variance, atol=0.01)

@@ -15,7 +15,7 @@ from parsimon.inference.variational import (
     bound_gradient,
     bound_statistics,
 )
-from parsimon.inference.variational_fit import Adam, climb, maximise_bound, stochastic_bound
+from parsimon.inference.variational_fit import Adam, climb_bound, maximise_bound, stochastic_bound
 from parsimon.kernels import SquaredExponential
 
 
@@ -58,7 +58,7 @@ class TestClimb:
     def test_ends_where_the_natural_gradient_vanishes(self):
         rows = table(50)
         prior, _ = begin(rows)
-        top = climb(prior, [WhitenedGaussian.standard(8)], rows, tol=1e-14)
+        top = climb_bound(prior, [WhitenedGaussian.standard(8)], rows, tol=1e-14)
         (target,) = bound_statistics(prior, top.gaussians, rows).targets
         assert top.converged
         np.testing.assert_allclose(target.shift, top.gaussians[0].shift, atol=1e-4)
@@ -80,22 +80,22 @@ class TestClimb:
             return -bound_statistics(prior, [gaussian], rows).bound
 
         best = -minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-6}).fun
-        top = climb(prior, [begin], rows)
+        top = climb_bound(prior, [begin], rows)
         assert top.converged
         assert top.bound == pytest.approx(best, abs=1e-6)
-        bounds = [climb(prior, [begin], rows, max_passes=k).bound for k in range(1, 15)]
+        bounds = [climb_bound(prior, [begin], rows, max_passes=k).bound for k in range(1, 15)]
         assert (np.diff(bounds) >= 0).all()
 
     def test_counts_its_passes(self):
         rows = table(20)
         prior, _ = begin(rows)
-        top = climb(prior, [WhitenedGaussian.standard(8)], rows, max_passes=2, tol=0.0)
+        top = climb_bound(prior, [WhitenedGaussian.standard(8)], rows, max_passes=2, tol=0.0)
         assert (top.n_passes, top.converged) == (2, False)
 
     def test_a_deadline_in_the_past_leaves_one_pass(self):
         rows = table(20)
         prior, _ = begin(rows)
-        top = climb(prior, [WhitenedGaussian.standard(8)], rows, deadline=0.0)
+        top = climb_bound(prior, [WhitenedGaussian.standard(8)], rows, deadline=0.0)
         assert (top.n_passes, top.converged) == (1, False)
 
 
@@ -111,6 +111,13 @@ class TestMaximiseBound:
         np.testing.assert_allclose(gradient, 0, atol=1e-2)
         assert fit.bound == fit.history.max()
 
+    def test_a_tolerance_for_the_bound_is_one_for_the_search_too(self):
+        rows = table(60)
+        prior, bounds = begin(rows)
+        loose, tight = (maximise_bound(prior, rows, bounds, tol=tol) for tol in (0.3, 1e-9))
+        assert len(loose.history) < len(tight.history) / 2
+        assert loose.bound < tight.bound
+
     def test_its_bound_is_that_of_its_posterior(self):
         rows = table(60)
         prior, bounds = begin(rows)
@@ -125,7 +132,7 @@ class TestMaximiseBound:
         fit = maximise_bound(prior, rows, kernel.bounds(rows.X))
         assert fit.posterior.prior.kernel == kernel
         assert (fit.reason, fit.n_iterations) == ("converged", 1)
-        top = climb(prior, [WhitenedGaussian.standard(5)], rows)
+        top = climb_bound(prior, [WhitenedGaussian.standard(5)], rows)
         assert fit.bound == pytest.approx(top.bound)
 
     def test_says_when_iterations_or_time_ran_out(self):
@@ -231,7 +238,7 @@ class TestStochasticBound:
         bounds = kernel.bounds(rows.X)
         fit = stochastic_bound(prior, rows, bounds, rng=np.random.default_rng(0), batch_size=50)
         assert fit.posterior.prior.kernel == kernel
-        top = climb(prior, [WhitenedGaussian.standard(5)], rows)
+        top = climb_bound(prior, [WhitenedGaussian.standard(5)], rows)
         assert fit.bound == pytest.approx(top.bound, rel=1e-3)
 
     def test_stops_at_the_time_limit(self):

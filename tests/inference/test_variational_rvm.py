@@ -50,7 +50,7 @@ def log_gamma_grid(shape, rate, n_points=400):
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_regression_bound_is_below_the_evidence_by_quadrature(seed):
     column, targets, _ = one_column(seed)
-    prior = (1.0, 1.0, 2.0, 1.0)
+    prior = Hyperprior(1.0, 1.0, 2.0, 1.0)
     result = variational_regression(column[:, None], targets, hyperprior=prior, tol=1e-7)
     alphas, log_alpha = log_gamma_grid(*prior[:2])
     taus, log_tau = log_gamma_grid(*prior[2:])
@@ -71,7 +71,7 @@ def test_regression_bound_is_below_the_evidence_by_quadrature(seed):
 def test_classification_bound_is_below_the_evidence_by_quadrature(seed):
     column, _, labels = one_column(seed)
     prior, labels = Hyperprior(2.0, 1.0, 1.0, 1.0), labels.astype(float)
-    problem = BernoulliBound(column[:, None], labels, np.ones(6), prior)
+    problem = BernoulliBound(column[:, None], labels, np.ones(6), hyperprior=prior)
     theta = np.append(0.3, np.zeros(6))
     for _ in range(300):
         point = problem.evaluate(theta, None)
@@ -92,7 +92,7 @@ def test_regression_bound_by_its_definition():
     columns, targets = rng.normal(size=(7, 2)), rng.normal(size=7)
     prior = Hyperprior(1.5, 0.7, 2.0, 0.4)
     theta = np.array([0.2, -0.5, np.log(0.3)])
-    point = GaussianBound(columns, targets, 7.0, None, prior).evaluate(theta, None)
+    point = GaussianBound(columns, targets, 7.0, None, hyperprior=prior).evaluate(theta, None)
     alpha, noise = np.exp(theta[:2]), np.exp(theta[2])
     S = np.linalg.inv(np.diag(alpha) + columns.T @ columns / noise)
     mean = S @ columns.T @ targets / noise
@@ -130,11 +130,11 @@ def test_updates_are_uphill_for_every_parameter(kind):
     columns, prior = rng.normal(size=(8, 3)), Hyperprior(0.5, 0.3, 0.5, 0.2)
     if kind == "bernoulli":
         labels = (rng.random(8) > 0.5).astype(float)
-        problem = BernoulliBound(columns, labels, rng.uniform(0.5, 2, 8), prior)
+        problem = BernoulliBound(columns, labels, rng.uniform(0.5, 2, 8), hyperprior=prior)
         theta = rng.normal(size=11)
     else:
         noise = 0.5 if kind == "fixed" else None
-        problem = GaussianBound(columns, rng.normal(size=8), 8.0, noise, prior)
+        problem = GaussianBound(columns, rng.normal(size=8), 8.0, noise, hyperprior=prior)
         theta = rng.normal(size=3 if kind == "fixed" else 4)
     point = problem.evaluate(theta, None)
     wanted = np.log(point.rise / point.fall)
@@ -166,7 +166,7 @@ def test_bound_never_falls(seed, n_rows, n_columns, weighted):
 
 def test_factors_agree_with_each_other_at_the_end():
     design, targets, _ = wave()
-    prior = (0.01, 0.02, 0.03, 0.04)
+    prior = Hyperprior(0.01, 0.02, 0.03, 0.04)
     result = variational_regression(design, targets, hyperprior=prior, tol=1e-7, max_iter=3000)
     Phi, unit = design[:, result.active], targets.std()
     scale = np.sqrt(np.mean(Phi**2, axis=0)) / unit
@@ -245,7 +245,7 @@ def test_noise_start_and_budget_are_options():
     assert (short.converged, short.reason) == (False, "Stopped after max_iter=2 updates.")
     late = variational_classification(design, labels, time_limit=1e-9)
     assert (late.converged, late.reason) == (False, "Stopped at the time limit.")
-    strong = variational_classification(design, labels, hyperprior=(500.0, 1.0))
+    strong = variational_classification(design, labels, hyperprior=Hyperprior(500.0, 1.0, 1.0, 1.0))
     free = variational_classification(design, labels)
     assert np.abs(strong.mean).max(initial=0.0) < np.abs(free.mean).max()
 
@@ -277,13 +277,7 @@ def test_options_are_checked():
         with pytest.raises(InvalidInputError, match='prior must be "ard"'):
             function(np.eye(2), [0.0, 1.0], prior="smooth")
         with pytest.raises(InvalidInputError, match="hyperprior must be a positive number"):
-            function(
-                np.eye(2),
-                [0.0, 1.0],
-                hyperprior=(0.0, 1.0, 1.0, 1.0)[: 2 + 2 * (function is variational_regression)],
-            )
-        with pytest.raises(InvalidInputError, match="hyperprior must be shapes and rates"):
-            function(np.eye(2), [0.0, 1.0], hyperprior=(1.0,))
+            function(np.eye(2), [0.0, 1.0], hyperprior=Hyperprior(0.0, 1.0, 1.0, 1.0))
     with pytest.raises(InvalidInputError, match="labels must be 0 or 1"):
         variational_classification(np.eye(2), [0.0, 2.0])
     with pytest.raises(InvalidInputError, match="noise_variance must be a positive number"):

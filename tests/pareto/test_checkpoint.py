@@ -10,7 +10,7 @@ from parsimon.pareto import _checkpoint as checkpoint_module
 from parsimon.pareto._checkpoint import (
     Checkpoint,
     check_settings,
-    describe,
+    describe_option,
     read_checkpoint,
     write_checkpoint,
 )
@@ -130,11 +130,13 @@ def test_descriptions_do_not_hold_addresses():
     def evaluate(x):
         return x
 
-    assert describe(evaluate).endswith("test_descriptions_do_not_hold_addresses.<locals>.evaluate")
-    assert describe(partial(evaluate, 1)) == "functools.partial"
-    assert describe(BitFlip(rate=0.5)) == "BitFlip(rate=0.5)"
-    assert " at 0x" not in describe(Checkpoint("a", label=str(object)))
-    assert describe(("a", 1)) == "('a', 1)"
+    assert describe_option(evaluate).endswith(
+        "test_descriptions_do_not_hold_addresses.<locals>.evaluate"
+    )
+    assert describe_option(partial(evaluate, 1)) == "functools.partial"
+    assert describe_option(BitFlip(rate=0.5)) == "BitFlip(rate=0.5)"
+    assert " at 0x" not in describe_option(Checkpoint("a", label=str(object)))
+    assert describe_option(("a", 1)) == "('a', 1)"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import Model, TreeGaussian, read_tree, yule_tree
-from parsimon.phylo._matrix_normal import log_likelihood, low_rank, moments
+from parsimon.phylo._matrix_normal import low_rank, matrix_log_likelihood, moments
 from parsimon.phylo._missing import (
     CellOptions,
     PartialTable,
@@ -136,7 +136,7 @@ def test_without_holes_it_is_the_closed_form(n_components):
     np.testing.assert_allclose(fit.found.mean, found.mean)
     np.testing.assert_allclose(fit.expected, found.scatter / 30)
     best = form_of(n_components)(found.scatter / 30)
-    closed = log_likelihood(found, np.linalg.slogdet(best)[1], 5.0)
+    closed = matrix_log_likelihood(found, np.linalg.slogdet(best)[1], 5.0)
     assert fit.found.log_likelihood == pytest.approx(closed, abs=1e-8)
     np.testing.assert_array_equal(fit.found.completed, values)
 

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import PhyRVM, brownian_traits, yule_tree
 from parsimon.phylo._lambda_evidence import integrate
 
@@ -36,12 +35,3 @@ def test_intervals_of_a_posterior_at_a_bound_begin_there():
     density = [x * (1 - x) ** 3 for x in skew.interval]
     # The ends of the shortest interval are equally dense.
     assert density[0] == pytest.approx(density[1], rel=0.02)
-
-
-def test_the_printed_update_has_no_posterior():
-    tree = yule_tree(30, random_state=0)
-    table = brownian_traits(tree, 3, random_state=1)
-    model = PhyRVM(tree, lambda_update="analytic").fit(table[["trait1", "trait2"]], table["trait3"])
-    for ask in (model.lambda_posterior, model.profile):
-        with pytest.raises(InvalidInputError, match="does not lead to the top of the evidence"):
-            ask()

@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import ancestral_states, plot_tree, read_tree, yule_tree
-from parsimon.phylo.plot import joined
+from parsimon.phylo.plot import join_pieces
 
 FIVE = "((A:1,B:1):2,(C:2,(D:1,E:1):1):1);"
 
@@ -88,7 +88,7 @@ def test_very_large_trees_are_drawn_as_pixels():
 def test_lines_that_turn_stay_apart():
     corner = np.array([[[0.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [2.0, 1.0]]])
     back = np.array([[[0.0, 0.0], [2.0, 0.0]], [[2.0, 0.0], [1.0, 0.0]]])
-    assert len(joined(corner)) == len(joined(back)) == 2
+    assert len(join_pieces(corner)) == len(join_pieces(back)) == 2
 
 
 def test_names_are_left_out_of_large_trees_unless_asked_for():

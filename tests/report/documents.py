@@ -57,7 +57,7 @@ def study_section(findings: Findings, place: int) -> Section:
     key = f"study-{place + 1}"
     picture = findings.picture(study.front_picture)
     fallback = None if picture is None else Figure(f"{key}-front", picture)
-    drawn = findings.picture(study.variables[0].picture)
+    drawn = findings.picture(study.effects[0].picture)
     inner = Section(
         anchor=f"{key}-variable-1",
         title=study.variables[0].variable.name,

@@ -12,10 +12,10 @@ from sklearn import datasets as sklearn_sets
 from parsimon.datasets import load
 
 FAST = {"fast": True, "rivals": ["linear", "tree"]}
-PLAIN = {"outer": 2, "depth": 1, "families": "none", "rivals": ["linear", "tree"]}
-GUESSES = {"outer": 2, "depth": 1, "families": "none", "rivals": ["tree"]}
-FORMULA = {"outer": 2, "depth": 1, "families": "formula", "rivals": ["linear"]}
-TREE = {"outer": 2, "family": "tree", "families": "none", "rivals": ["linear"]}
+PLAIN = {"outer": 2, "depth": 1, "families": "gp", "rivals": ["linear", "tree"]}
+GUESSES = {"outer": 2, "depth": 1, "families": "gp", "rivals": ["tree"]}
+FORMULA = {"outer": 2, "depth": 1, "families": "gp,formula", "rivals": ["linear"]}
+TREE = {"outer": 2, "families": "none", "rivals": ["tree", "linear"]}
 
 
 def columns(rng, n, d=3):
@@ -141,14 +141,13 @@ TABLES = {
     "a product": (partial(numbers, 17, n=120, noise=0.5, effect=product), {**PLAIN, "depth": 2}),
     "heavy tails, like fair": (partial(affairs, 18), PLAIN),
     "columns alike, like mtcars": (partial(cars, 19), FORMULA),
-    "counts at levels, like warpbreaks": (partial(breaks, 20), FORMULA),
+    "counts at levels, like warpbreaks": (partial(breaks, 20), PLAIN),
     "levels alone, like titanic": (partial(levels, 21), FAST),
     "a mess": (partial(mess, 22), PLAIN),
     "wide": (partial(numbers, 23, n=50, d=60), {**PLAIN, "rivals": ["linear"]}),
     "twelve rows": (partial(numbers, 24, n=12), PLAIN),
     "rows entered twice": (partial(copied, 25), FAST),
     "many levels": (partial(towns, 26), PLAIN),
-    "iris": (partial(bundled, "iris", "species"), FAST),
     "wine of scikit-learn": (partial(of_sklearn, "wine", n=70, most=3), TREE),
     "diabetes of scikit-learn": (partial(of_sklearn, "diabetes"), FAST),
     "pima": (partial(bundled, "pima_cleaned", "diabetes"), TREE),

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from parsimon.report.effect_findings import EffectFinding
 from parsimon.report.findings import (
     CalibrationBin,
     Checks,
@@ -110,7 +111,6 @@ def variables(names: tuple[str, ...] = NAMES) -> tuple[VariableFinding, ...]:
     ranges += ((21, 81, 33.4, 11.8),)
     errors = (0.25, 0.3371, 0.3412, 0.3454)
     bands = ("some", "little", "little", "none")
-    shapes = ("rising", "turning", "unclear", "flat")
     return tuple(
         VariableFinding(
             variable=Variable(
@@ -120,16 +120,28 @@ def variables(names: tuple[str, ...] = NAMES) -> tuple[VariableFinding, ...]:
             ratio=errors[place] / 0.3439,
             band=bands[place],
             log_bayes_factor=(87.4, 36.8, 10.1, -0.7)[place],
-            rising=(0.98, 0.55, 0.55, 0.3)[place],
-            falling=(0.02, 0.45, 0.45, 0.7)[place],
-            turning=(0.01, 0.97, 0.3, 0.1)[place],
-            shape=shapes[place],
             in_model=place != 1,
-            picture="study-1-variable-1",
         )
         for place, (name, (low, high, mean, deviation)) in enumerate(
             zip(names, ranges, strict=True)
         )
+    )
+
+
+def effects(names: tuple[str, ...] = NAMES) -> tuple[EffectFinding, ...]:
+    glucose, _, pedigree, age = names
+    return (
+        EffectFinding(
+            columns=(glucose,),
+            rising=0.98,
+            falling=0.02,
+            turning=0.01,
+            way="rising",
+            picture="study-1-effect-1",
+        ),
+        EffectFinding(columns=(age,), rising=0.55, falling=0.45, way="joined"),
+        EffectFinding(columns=(pedigree,), rising=0.55, falling=0.45, way="joined"),
+        EffectFinding(columns=(pedigree, age), picture="study-1-effect-4"),
     )
 
 
@@ -243,15 +255,12 @@ def study(names: tuple[str, ...] = NAMES, positive: str = "diabetic") -> Study:
                 cumulative=front[1],
                 gain=0.0939,
                 strength=0.92,
-                direction="rising",
-                picture="study-1-component-1",
             ),
             ComponentFinding(
                 alone=product,
                 cumulative=front[3],
                 gain=0.0262,
                 strength=0.41,
-                picture="study-1-component-2",
             ),
         ),
         interactions=(
@@ -260,7 +269,6 @@ def study(names: tuple[str, ...] = NAMES, positive: str = "diabetic") -> Study:
                 additive=front[2],
                 gain=0.0152,
                 log_bayes_factor=4.2,
-                picture="study-1-interaction-1",
             ),
         ),
         honest=honest(names),
@@ -280,6 +288,7 @@ def study(names: tuple[str, ...] = NAMES, positive: str = "diabetic") -> Study:
             picture="study-1-search",
         ),
         claims=claims(names),
+        effects=effects(names),
         front_picture="study-1-front",
         explained=explained(names, positive),
     )
@@ -296,8 +305,7 @@ def picture(name: str) -> Picture:
 
 def findings(names: tuple[str, ...] = NAMES, positive: str = "diabetic") -> Findings:
     one = study(names, positive)
-    parts = ("variable-1", "component-1", "component-2", "interaction-1", "calibration", "roc")
-    parts += ("search", "front")
+    parts = ("effect-1", "effect-4", "calibration", "roc", "search", "front")
     return Findings(
         table=TableFindings(
             name="pima",

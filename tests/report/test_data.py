@@ -29,7 +29,7 @@ def test_every_kind_of_findings_is_valid_json(make):
 
     data = json.loads(to_json(make()), parse_constant=refuse)
     assert data["format"] == "parsimon-findings"
-    assert data["format_version"] == 2
+    assert data["format_version"] == 3
 
 
 def test_every_field_is_there_in_its_order():

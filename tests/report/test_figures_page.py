@@ -26,7 +26,7 @@ from parsimon.report.figures import (
 from parsimon.report.figures import (
     svg_text as page,
 )
-from parsimon.report.figures.points import number, percent
+from parsimon.report.figures.points import number_label, percent_label
 from parsimon.report.figures.search_figures import SearchNode
 from parsimon.report.figures.sketches import folds_sketch
 from parsimon.report.figures.svg_text import caption, compact, simplified
@@ -249,7 +249,7 @@ def test_labels_are_printable_bounded_and_keep_both_ends(text, most):
     [(0.0, "0"), (-1.5, "−1.5"), (123456.0, "123,456"), (1e12, "1e+12"), (0.00012345, "0.0001234")],
 )
 def test_numbers_are_short(value, text):
-    assert number(value) == text
+    assert number_label(value) == text
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_numbers_are_short(value, text):
     [(0, "0 %"), (0.0004, "< 0.1 %"), (0.5, "50.0 %"), (0.99951, "> 99.9 %"), (1, "100 %")],
 )
 def test_percentages_do_not_pretend_certainty(share, text):
-    assert percent(share) == text
+    assert percent_label(share) == text
 
 
 @given(

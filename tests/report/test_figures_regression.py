@@ -4,7 +4,7 @@ import pytest
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures import NumberRows, error_steps, regression_1d, regression_2d, svg
-from parsimon.report.figures.numeric import predicted_observed, regression_slices
+from parsimon.report.figures.numeric import predicted_observed
 from parsimon.report.figures.search_figures import Step
 from parsimon.report.figures.svg_text import caption
 
@@ -60,15 +60,6 @@ def test_contours_cover_two_columns_and_a_constant_is_allowed():
         lambda X: (np.ones(len(X)), np.zeros(len(X))), table(), columns=[0, 1], n_grid=5
     )
     assert svg(flat.figure).startswith("<svg")
-
-
-def test_slices_share_their_scale():
-    panels = regression_slices(function, table(), n_grid=9)
-    assert [ax.get_xlabel() for ax in panels] == ["age", "dose", "smoker"]
-    assert len({ax.get_ylim() for ax in panels}) == 1
-    assert len(regression_slices(function, table(), columns=["dose"], n_grid=9)) == 1
-    with pytest.raises(InvalidInputError, match="no column to draw"):
-        regression_slices(function, table(), columns=[])
 
 
 def test_of_many_rows_a_sample_is_drawn_and_said():

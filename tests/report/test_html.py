@@ -100,7 +100,7 @@ def test_every_kind_of_block_says_its_words():
         "Caution Something to beware of: plasma glucose",
         "two parsimon report pima --seed 0",
         "Figure 1 Caption of study-1-front.",
-        "Figure 2 Caption of study-1-variable-1.",
+        "Figure 2 Caption of study-1-effect-1.",
         "Table 1 Each variable alone.",
         "The baseline knows no variable.",
         "error of five folds that guided the search",

@@ -157,5 +157,5 @@ def test_lines_of_a_table_have_equally_many_cells(name):
 
 def test_every_figure_and_table_has_its_number():
     text = to_markdown(write(samples.findings()))
-    assert [int(n) for n in re.findall(r"\*\*Table (\d+)\.\*\*", text)] == list(range(1, 4))
-    assert [int(n) for n in re.findall(r"\*\*Figure (\d+)\.\*\*", text)] == list(range(1, 7))
+    assert [int(n) for n in re.findall(r"\*\*Table (\d+)\.\*\*", text)] == list(range(1, 5))
+    assert [int(n) for n in re.findall(r"\*\*Figure (\d+)\.\*\*", text)] == list(range(1, 8))

@@ -6,7 +6,7 @@ import pytest
 from parsimon.report.document import Cell, Heading, Table
 from parsimon.report.figures import svg
 from parsimon.report.figures.sketches import folds_sketch
-from parsimon.report.typst import drawing, fitting
+from parsimon.report.typst import drawing_on_paper, fitting
 
 HEAD = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 200"'
 
@@ -23,7 +23,7 @@ HEAD = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 200"'
     ],
 )
 def test_sizes_are_read_in_points(size, points):
-    paper = drawing(f"{HEAD} {size}/>")
+    paper = drawing_on_paper(f"{HEAD} {size}/>")
     assert (paper.width, paper.height) == pytest.approx(points)
     assert f'width="{points[0]}pt"' in paper.svg
 
@@ -31,7 +31,7 @@ def test_sizes_are_read_in_points(size, points):
 def test_a_figure_keeps_its_size_and_has_one_font():
     text = svg(folds_sketch(3).figure)
     plt.close("all")
-    paper = drawing(text)
+    paper = drawing_on_paper(text)
     assert f'width="{paper.width:g}pt"' in paper.svg
     assert "Verdana" in text
     assert "Verdana" not in paper.svg
@@ -41,7 +41,7 @@ def test_a_figure_keeps_its_size_and_has_one_font():
 
 
 def test_grey_letters_become_dark_and_grey_lines_stay():
-    paper = drawing(
+    paper = drawing_on_paper(
         f'{HEAD}><text style="font:11px;fill:#7f7f7f">a</text><text fill="#7F7F7F">b</text>'
         '<text style="fill: #0072b2">c</text><path style="stroke:#7f7f7f;fill:#7f7f7f"/></svg>'
     )

@@ -9,7 +9,7 @@ from parsimon.report.document import Figure, KeyFigures, Listings, Strong
 from parsimon.report.findings import ComparedModel, Interval, ModelComparison, Treatment
 from parsimon.report.markdown import to_markdown
 from parsimon.report.sections import write
-from parsimon.report.sections.table.honesty import explained, misses
+from parsimon.report.sections._scope import explained_share, misses
 from tests.report import reading, samples
 from tests.report.samples import interval
 
@@ -106,7 +106,7 @@ def test_shares_of_the_variance_become_misses():
     found = samples.regression().studies[0].honest
     assert misses(found, found.baseline_error.estimate) == pytest.approx(54.1 / math.sqrt(0.5))
     assert misses(found, found.error.estimate) == pytest.approx(54.1)
-    share = explained(found.error)
+    share = explained_share(found.error)
     assert (share.estimate, share.low, share.high) == pytest.approx((0.5, 0.44, 0.56))
     perfect = replace(found, error=interval(0.0, 0.0), root_mean_square=0.0)
     assert math.isnan(misses(perfect, perfect.baseline_error.estimate))
@@ -310,13 +310,13 @@ def pictured(found) -> list[str]:
 
 
 def test_the_picture_is_that_of_the_strongest_claim():
-    assert pictured(samples.findings()) == ["study-1-variable-1"]
+    assert pictured(samples.findings()) == ["study-1-effect-1"]
     sure = samples.claim("interaction", ("pedigree", "age"), 0.99, "pedigree and age interact")
     found = reading.with_study(samples.findings(), claims=(sure, *samples.claims()))
-    assert pictured(found) == ["study-1-interaction-1"]
+    assert pictured(found) == ["study-1-effect-4"]
     assert pictured(samples.no_structure()) == ["data"]
     wide = reading.with_table(samples.no_structure(), picture="")
-    assert pictured(wide) == ["study-1-variable-1"]
+    assert pictured(wide) == ["study-1-effect-1"]
     assert pictured(replace(samples.findings(), pictures=())) == []
 
 

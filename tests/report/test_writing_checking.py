@@ -11,8 +11,8 @@ from parsimon.report.findings import Checks, Roc
 from parsimon.report.markdown import to_markdown
 from parsimon.report.sections import write
 from parsimon.report.sections.table.checking import (
-    cheapest_threshold,
     coverage_sentence,
+    least_cost_threshold,
     operating_point,
 )
 from parsimon.report.sections.table.rows import _grouped
@@ -127,7 +127,7 @@ def test_operating_points_call_rows_from_a_threshold_on(threshold, counts):
 
 def test_the_threshold_of_least_cost_has_least_cost():
     for cost in (0.2, 1.0, 3.0, 10.0):
-        threshold = cheapest_threshold(cost)
+        threshold = least_cost_threshold(cost)
         for probability in (0.02, 0.1, 0.3, 0.5, 0.8):
             calling, waiting = 1 - probability, cost * probability
             assert (probability > threshold) == (calling < waiting)
@@ -322,6 +322,14 @@ GLUCOSE, _, PEDIGREE, AGE = samples.NAMES
 )
 def test_on_how_many_parts_claims_came_back(variables, said):
     assert said in text(folds(*variables), "checking")
+
+
+def test_nothing_came_back_where_nobody_looked():
+    found = folds((GLUCOSE,), (GLUCOSE,))
+    first, other = (replace(one, claims=None) for one in found.studies[0].honest.folds)
+    assert "beyond doubt" not in text(honest(found, folds=(first, other)), "checking")
+    known = replace(other, claims=tuple(found.studies[0].claims))
+    assert "came back on all 1 parts" in text(honest(found, folds=(first, known)), "checking")
 
 
 def test_what_parts_claim_counts_more_than_what_they_use():

@@ -214,7 +214,7 @@ def test_sections_of_two_classes():
         "What speaks for and against, row by row",
         "How far to trust it",
         "How to use the model",
-        "Smaller and larger models",
+        "What the kernel search found",
         "The table, and what was done to it",
         "Methods",
     ]

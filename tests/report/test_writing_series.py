@@ -118,9 +118,9 @@ def with_models(own, plain, guess=GUESS, **options):
 
 def test_the_first_sentence_is_the_answer():
     assert first(FINDINGS) == (
-        "One feature of a series tells “calm” from “<b>storm</b>”: 5.0 % of new series were called "
-        "wrongly (95 % interval 2.5 to 10.0 %); 50.0 % by guessing and 10.0 % by the best plain "
-        "method, the nearest series."
+        "One feature of a series separates “calm” from “<b>storm</b>”. It called 5.0 % of new "
+        "series wrongly (95 % interval 2.5 to 10.0 %); guessing 50.0 % and the best plain method, "
+        "the nearest series, 10.0 %."
     )
 
 
@@ -135,7 +135,7 @@ def test_the_first_sentence_is_the_answer():
         (
             model("few features", "features", 0.05, best=True),
             model("nearest series", "rival", 0.1, (-0.01, 0.09)),
-            "These series cannot tell the features from the nearest series",
+            "Whether the features or the nearest series do better is not shown",
         ),
         (
             model("few features", "features", 0.1, (0.02, 0.08)),
@@ -152,7 +152,7 @@ def test_what_does_not_beat_guessing_is_not_claimed():
     own = model("few features", "features", 0.6, (0.1, 0.3))
     plain = model("nearest series", "rival", 0.4, best=True)
     found = with_models(own, plain)
-    assert first(found).startswith("No feature was found that surely tells “calm” from")
+    assert first(found).startswith("No feature was found that surely separates “calm” from")
     assert "may be chance" in text(found)
     level = model("guessing", "guessing", 0.5, (-0.1, 0.3))
     found = with_models(model("few features", "features", 0.4, best=True), plain, level)
@@ -167,7 +167,7 @@ def test_a_method_without_probabilities_is_not_compared_by_them():
         FINDINGS, comparison=ModelComparison(models=(sure, own, linear, GUESS), metric="log loss")
     )
     assert "2.0 % (log loss 0.100) of new series" in first(found)
-    assert "by the best plain method, the linear model of all values" in first(found)
+    assert "the best plain method, the linear model of all values, 3.0 %" in first(found)
     assert "better by more than chance" not in text(found)
 
 
@@ -188,9 +188,9 @@ def test_a_number_is_missed_by_so_much():
         unit=2.0,
     )
     assert first(found) == (
-        "One feature of a series predicts growth: new series were missed by 1.00 on average, so "
-        "that 75.0 % of the variance is explained (95 % interval 50.0 to 87.5 %); 2.00 by guessing "
-        "and 1.20 by the best plain method, the plain summaries."
+        "One feature of a series predicts growth. It missed new series by 1.00 on average and "
+        "so explains 75.0 % of the variance (95 % interval 50.0 to 87.5 %); guessing 2.00 and the "
+        "best plain method, the plain summaries, 1.20."
     )
     assert "With it growth falls: rank correlation −0.80." in text(found)
 
@@ -216,14 +216,15 @@ def test_what_was_done_to_the_table_is_said():
         "1 series without a value in a channel was left out.",
         "3 rows without walk were left out.",
         "Not part of the series, since it holds no numbers: note.",
-        "walk tells the series apart, and values are in the order of day",
+        "walk names its series, and values are in the order of day",
     ):
         assert sentence in said
 
 
 def test_without_folds_nothing_is_claimed_of_new_series():
     found = replace(FINDINGS, comparison=None, n_outer=0)
-    assert first(found).endswith("in the search; how well on new series was not measured.")
+    assert first(found).endswith("How well it does on new series was not measured.")
+    assert "in the search." in first(found)
     front = replace(FINDINGS.front, sizes=(replace(SIZE, error=0.6),))
     assert first(replace(found, front=front)).endswith("not even in the search.")
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from parsimon.report.sections import write
 from tests.report import reading, samples
 
 THIN = "\u202f"
@@ -21,7 +22,24 @@ def test_the_golden_trade_off():
     assert text(samples.findings()) == (
         f"{BUYS} After one term (plasma glucose alone) a further one buys less."
     )
-    assert reading.section(samples.findings(), "trade-off").folded
+
+
+def test_what_the_search_found_is_said_with_its_parts():
+    found = samples.findings()
+    said = reading.text(found, "kernels").replace(THIN, " ")
+    assert said.startswith(
+        "Of 72 models on all 724 rows it took plasma glucose alone, plus an interaction of "
+        "pedigree and age; its formula stands in the methods."
+    )
+    table = reading.tables(write(found))["table-parts"]
+    first, other = ([cell.replace(THIN, " ") for cell in row] for row in reading.rows(table))
+    assert first[0] == "plasma glucose alone"
+    assert first[1] == first[2]
+    assert other[3] == "0.410"
+    nothing = reading.text(samples.no_structure(), "kernels")
+    assert "none is shown to be better than a constant" in nothing
+    without = reading.with_study(found, search=None)
+    assert "kernels" not in [one.anchor for one in write(without).sections]
 
 
 @pytest.mark.parametrize(

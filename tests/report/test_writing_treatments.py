@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsimon.report.findings import Treatment, TreatmentKind
-from parsimon.report.sections.table.front_page import treatment_sentences
+from parsimon.report.sections.table.treatments import treatment_sentences
 
 ONE = {
     "column_unasked": ({"column": "id"}, "One column was left out as asked: id."),

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from parsimon.report.document import Bullets
-from parsimon.report.findings import CategoryFinding, Treatment, Variable
+from parsimon.report.effect_findings import EffectFinding
+from parsimon.report.findings import Treatment, Variable
 from parsimon.report.row_findings import LevelFinding
 from parsimon.report.sections import write
 from parsimon.report.sections._scope import Scope
@@ -26,6 +27,12 @@ def changed(found, *, variable=None, **fields):
     return reading.with_study(found, variables=(first, *others))
 
 
+def gone(found, **fields):
+    """Return findings in which the first column goes another way."""
+    first, *others = found.studies[0].effects
+    return reading.with_study(found, effects=(replace(first, **fields), *others))
+
+
 def told(found) -> list[str]:
     """Return what is said of each column that is described."""
     document = write(found)
@@ -42,9 +49,12 @@ def text(found) -> str:
     return reading.text(found, "variables").replace(THIN, " ")
 
 
-def goes(found, **fields) -> str:
-    found = changed(found, **fields)
-    return " ".join(direction(Scope(findings=found), found.studies[0].variables[0])).replace(
+def goes(found, *, variable=None, **fields) -> str:
+    if variable is not None:
+        found = changed(found, variable=variable)
+        fields["columns"] = (variable.column,)
+    found = gone(found, **fields)
+    return " ".join(direction(Scope(findings=found), found.studies[0].effects[0])).replace(
         THIN, " "
     )
 
@@ -75,9 +85,9 @@ def test_the_golden_columns():
     assert told(samples.findings()) == [
         "plasma glucose: the probability of “diabetic” rises with it (98.0 % sure). Beyond doubt: "
         "in a curve (98.2 %).",
-        "age: it matters together with others more than alone.",
-        "pedigree: whether the probability of “diabetic” rises or falls with pedigree is not "
-        "clear.",
+        "age: how the probability of “diabetic” goes with it may depend on pedigree. It matters "
+        "together with others more than alone.",
+        "pedigree: how the probability of “diabetic” goes with it may depend on age.",
     ]
 
 
@@ -154,8 +164,8 @@ def category(found, is_number: bool = False):
     first, *others = found.studies[0].variables
     levels = [replace(first, variable=indicator(name, "ward")) for name in names]
     values = (12.0, 151.0, 80.0) if is_number else (0.2, 0.61, 0.4)
-    made = CategoryFinding(
-        column="ward",
+    made = EffectFinding(
+        columns=("ward",),
         levels=tuple(
             LevelFinding(level=name.split(" = ")[1], n_rows=100 + k, value=interval(value, 0.1))
             for k, (name, value) in enumerate(zip(names, values, strict=True))
@@ -168,7 +178,7 @@ def category(found, is_number: bool = False):
         found,
         variables=(*levels, *others),
         model=replace(found.studies[0].model, variables=names[:2]),
-        categories=(made,),
+        effects=(made,),
         claims=(samples.claim("variable", ("ward",), 0.998, "ward matters"),),
     )
 
@@ -179,10 +189,6 @@ def test_a_category_is_one_column_with_its_levels():
         "ward: share of “diabetic” (rows): 61.0 % for south (101), 40.0 % for west (102) and "
         "20.0 % for north (100)."
     ]
-    few = replace(found.studies[0].search, n_rows=303)
-    assert told(reading.with_study(found, search=few))[0].startswith(
-        "ward: share of “diabetic” in the 303 rows of the search (rows): 61.0 % for south (101)"
-    )
     table = reading.tables(write(found))["table-variables"]
     assert reading.rows(table)[0] == ["ward", f"99.8{THIN}%", f"25.0{THIN}%"]
     assert sum(row[0].startswith("ward") for row in reading.rows(table)) == 1
@@ -217,24 +223,10 @@ def test_a_column_that_predicts_alone_and_adds_nothing():
     names = (*found.studies[0].model.variables, "body mass index")
     found = reading.with_study(found, model=replace(found.studies[0].model, variables=names))
     assert told(found)[-1] == (
-        "These rows do not show that body mass index matters beside the others. Alone, the "
-        "probability of “diabetic” turns with body mass index: it rises in one part and falls in "
-        "another (97.0 % sure). Alone it predicts; that it adds to plasma glucose, age and "
+        "These rows do not show that body mass index matters beside the others. Alone "
+        "it predicts; that it adds to plasma glucose, age and "
         "pedigree these rows do not show. The model uses it all the same."
     )
-
-
-def test_a_column_that_goes_another_way_beside_the_others():
-    """The picture shows the model, so that the sentence must be about the model too."""
-    found = samples.findings()
-    first, *others = found.studies[0].components
-    found = reading.with_study(found, components=(replace(first, direction="falling"), *others))
-    said = told(found)[0]
-    assert (
-        "beside the others the probability of “diabetic” falls with it; alone it rises."
-    ) in said
-    unclear = reading.with_study(found, components=(replace(first, direction="unclear"), *others))
-    assert "alone, the probability of “diabetic” rises with it (98.0 % sure)." in (told(unclear)[0])
 
 
 def test_a_claim_that_the_model_does_without():
@@ -243,92 +235,62 @@ def test_a_claim_that_the_model_does_without():
     assert told(found)[0].endswith("The model does without it.")
 
 
-def test_a_shape_that_is_claimed_silences_what_the_variable_says_alone():
-    found = changed(samples.findings(), shape="linear", slope=1.0)
-    assert "straight line" not in told(found)[0]
+def test_a_line_that_is_claimed_is_said_as_one():
     line = replace(samples.claims()[2], shape="linear", certain=False, words="y follows a line")
-    found = claimed(found, samples.claims()[0], line)
-    assert "Suggested: along a line (98.2 %)." in told(found)[0]
-    assert "straight line" in told(found)[0]
+    found = gone(samples.findings(), way="linear", slope=1.0)
+    said = told(claimed(found, samples.claims()[0], line))[0]
+    assert "Suggested: along a line (98.2 %)." in said
+    assert "straight line" in said
 
 
-@pytest.mark.parametrize(
-    ("rows", "said"),
-    [
-        ("all", "along a line (98.2 %), dotted."),
-        ("most", "along a line (98.2 %), dotted where most rows lie."),
-        ("few", "along a line (98.2 %), though the curve that is drawn may bend."),
-    ],
-)
-def test_a_claimed_line_does_not_contradict_the_curve(rows, said):
-    line = replace(samples.claims()[2], shape="linear")
-    found = claimed(changed(samples.findings(), line=rows), samples.claims()[0], line)
-    assert said in told(found)[0]
-    curve = claimed(changed(samples.findings(), line=rows), *samples.claims()[:3:2])
-    assert "in a curve (98.2 %)." in told(curve)[0]
-
-
-def test_a_column_that_is_flat_alone_has_its_way_beside_the_others():
-    found = samples.findings()
-    first, *others = found.studies[0].components
-    found = changed(
-        reading.with_study(found, components=(replace(first, direction="falling"), *others)),
-        shape="flat",
-    )
-    assert "beside the others the probability of “diabetic” falls with it." in told(found)[0]
-
-
-def test_a_turn_that_a_claim_refutes_leaves_the_way_it_goes():
-    line = replace(samples.claims()[2], shape="linear")
-    found = claimed(samples.findings(), samples.claims()[0], line)
-    said = told(changed(found, shape="turning", rising=0.97, falling=0.0))[0]
-    assert "rises with it" in said
-    said = told(changed(found, shape="turning", falling=0.99, rising=0))[0]
-    assert "falls with it" in said
-    said = told(changed(found, shape="turning", rising=0.6, falling=0.4))[0]
-    assert "turns" not in said
-    assert "rises" not in said
+def test_a_column_that_is_not_claimed_has_no_direction():
+    found = claimed(samples.findings(), *samples.claims()[1:2])
+    assert "rises" not in text(found)
+    none = reading.with_study(samples.findings(), effects=())
+    assert told(none)[0] == "plasma glucose: beyond doubt: in a curve (98.2 %)."
 
 
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
         (
-            {"shape": "rising"},
+            {"way": "rising"},
             "The probability of “diabetic” rises with it (98.0 % sure).",
         ),
         (
-            {"shape": "falling", "rising": 0.0, "falling": 1.0},
+            {"way": "falling", "rising": 0.0, "falling": 1.0},
             "The probability of “diabetic” falls with it (more than 99.9 % sure).",
         ),
         (
-            {"shape": "periodic", "period": 12.5},
+            {"way": "periodic", "period": 12.5},
             "The probability of “diabetic” repeats along plasma glucose, with a period of 12.5.",
         ),
-        ({"shape": "periodic"}, "The probability of “diabetic” repeats along plasma glucose."),
         (
-            {"shape": "linear", "slope": 0.034, "rising": 0.97},
+            {"way": "linear", "slope": 0.034, "rising": 0.97},
             "The probability of “diabetic” rises with plasma glucose along a straight line (97.0 % "
             "sure).",
         ),
         (
-            {"shape": "linear", "slope": -0.5, "falling": 0.96},
+            {"way": "linear", "slope": -0.5, "rising": 0.04, "falling": 0.96},
             "The probability of “diabetic” falls with plasma glucose along a straight line (96.0 % "
             "sure).",
         ),
         (
-            {"shape": "turning", "rising": 0.6, "turning": 0.98, "judged_between": (1, 2)},
+            {"way": "turning", "rising": 0.6, "turning": 0.98, "judged_between": (1, 2)},
             "The probability of “diabetic” turns with plasma glucose between 1 and 2: it rises in "
             "one part and falls in another (98.0 % sure).",
         ),
         (
-            {"shape": "turning", "rising": 0.01, "falling": 0.99, "turning": 0.9999},
+            {"way": "turning", "rising": 0.01, "falling": 0.99, "turning": 0.9999},
             "The probability of “diabetic” turns with plasma glucose: it rises in one part and "
             "falls in another (more than 99.9 % sure). On average it falls (99.0 % sure).",
         ),
-        ({"shape": "flat"}, "A constant fits as well, so that no direction is claimed."),
         (
-            {"shape": "unclear", "rising": 0.6, "falling": 0.4},
+            {"way": "joined", "columns": ("age",)},
+            "How the probability of “diabetic” goes with it may depend on pedigree.",
+        ),
+        (
+            {"way": "unclear", "rising": 0.6, "falling": 0.4},
             "Whether the probability of “diabetic” rises or falls with plasma glucose is not "
             "clear.",
         ),
@@ -339,10 +301,10 @@ def test_shapes(fields, said):
 
 
 def test_shapes_of_a_number():
-    assert goes(samples.regression(), shape="rising") == (
+    assert goes(samples.regression(), way="rising") == (
         "The expected progression rises with it (98.0 % sure)."
     )
-    assert goes(samples.regression(), shape="linear", slope=0.94) == (
+    assert goes(samples.regression(), way="linear", slope=0.94) == (
         "The expected progression rises with plasma glucose along a straight line, by 0.94 for "
         "each unit (98.0 % sure)."
     )
@@ -352,20 +314,16 @@ def test_shapes_of_a_number():
     ("fields", "said"),
     [
         (
-            {"shape": "rising", "rising": 0.97},
+            {"way": "rising", "rising": 0.97},
             "“diabetic” is more probable in rows with sex = male (97.0 % sure).",
         ),
         (
-            {"shape": "falling", "rising": 0.04, "falling": 0.96},
+            {"way": "falling", "rising": 0.04, "falling": 0.96},
             "“diabetic” is less probable in rows with sex = male (96.0 % sure).",
         ),
         (
-            {"shape": "unclear", "rising": 0.7, "falling": 0.3},
+            {"way": "unclear", "rising": 0.7, "falling": 0.3},
             "Whether “diabetic” is more or less probable in rows with sex = male is not clear.",
-        ),
-        (
-            {"shape": "flat"},
-            "Whether a row is one of the rows with sex = male makes no visible difference.",
         ),
     ],
 )
@@ -376,7 +334,6 @@ def test_indicators(fields, said):
 @pytest.mark.parametrize(
     ("variable", "treatment", "said"),
     [
-        (indicator("age is missing", "age"), None, "in rows where age is missing ("),
         (indicator("smoker", "smoker"), None, "in rows with smoker = 1 ("),
         (indicator("smoker", "smoker"), "oui", "in rows with smoker = oui ("),
     ],
@@ -389,18 +346,18 @@ def test_what_an_indicator_says(variable, treatment, said):
 
 def test_dates_are_said_as_dates():
     found = with_date(samples.findings())
-    said = goes(found, variable=date(), shape="turning", turning=0.99, judged_between=(10, 20))
+    said = goes(found, variable=date(), way="turning", turning=0.99, judged_between=(10, 20))
     assert "between 2021-01-11 and 2021-01-21:" in said
-    assert "a period of 7 days." in goes(found, variable=date(), shape="periodic", period=7.0)
+    assert "a period of 7 days." in goes(found, variable=date(), way="periodic", period=7.0)
     number = with_date(samples.regression())
-    assert "for each day" in goes(number, variable=date(), shape="linear", slope=1.0)
+    assert "for each day" in goes(number, variable=date(), way="linear", slope=1.0)
 
 
 @pytest.mark.parametrize("treatments", [(), ("no date",)])
 def test_dates_without_a_first_day_are_numbers(treatments):
     done = tuple(Treatment(kind="column_date", column="seen", value=one) for one in treatments)
     found = reading.with_table(samples.findings(), treatments=done)
-    said = goes(found, variable=date(), shape="turning", turning=0.99, judged_between=(10, 20))
+    said = goes(found, variable=date(), way="turning", turning=0.99, judged_between=(10, 20))
     assert "between 10 and 20:" in said
 
 
@@ -440,7 +397,7 @@ def test_the_golden_interaction():
 def test_a_certain_interaction_is_called_so():
     assert (
         "age and pedigree interact, beyond doubt (99.3 %): how the probability of “diabetic” "
-        "changes with pedigree depends on age."
+        "changes with age depends on pedigree."
     ) in acting(together(0.993))
 
 
@@ -472,8 +429,8 @@ def test_a_claim_without_a_product_in_the_model():
     other = samples.claim("interaction", ("age", "plasma glucose"), 0.99, "age and it interact")
     perhaps = samples.claim("interaction", ("pedigree", "plasma glucose"), 0.7, "they may")
     said = acting(other, perhaps)
-    assert "Beyond doubt, age and it interact (99.0 %)." in said
-    assert "It is a suggestion, not certain, that they may (70.0 %)." in said
+    assert "age and it interact, beyond doubt (99.0 %): how the probability" in said
+    assert "A suggestion, not certain: they may (70.0 %): how the probability" in said
 
 
 @pytest.mark.parametrize(

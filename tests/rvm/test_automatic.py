@@ -13,9 +13,10 @@ from sklearn.metrics import log_loss
 
 from parsimon.kernels import Laplacian, SquaredExponential
 from parsimon.rvm import RVC, RVR
-from parsimon.rvm._automatic import dealt, held_out, shared_weights
+from parsimon.rvm._automatic import deal_out, dealt, shared_weights
 from parsimon.rvm._calibration import Calibration, fitted_calibration
 from parsimon.rvm._classes import averaged_log_odds, moderated_probability
+from parsimon.rvm._machine import FarVariance
 
 
 def rings(n, seed):
@@ -203,11 +204,12 @@ def test_centres_are_kept_in_the_units_of_the_table():
     np.testing.assert_array_equal(some.relevance_vectors_, (X * UNITS)[some.relevance_])
 
 
-def test_a_pickle_has_no_training_rows_unless_asked():
+def test_a_pickle_has_no_training_rows_and_nearly_their_variance(monkeypatch):
     X, y = rings(500, 0)
     new, _ = rings(300, 1)
     plain = RVC(gamma=0.5).fit(X, y)
-    kept = RVC(gamma=0.5, keep_rows=True).fit(X, y)
+    monkeypatch.setattr(FarVariance, "summary", lambda whole, *_, **__: whole)
+    kept = RVC(gamma=0.5).fit(X, y)
     assert len(pickle.dumps(plain)) < 20_000 < len(pickle.dumps(kept))
     assert X[-1].tobytes() not in pickle.dumps(plain) or 499 in plain.relevance_
     apart = np.abs(plain.predict_proba(new) - kept.predict_proba(new))
@@ -231,7 +233,7 @@ def test_held_out_parts_are_all_of_the_weight_once():
     groups = np.repeat([0, 1], [17, 8])
     weights = np.ones(25)
     weights[3], weights[20] = 7.0, 2.5
-    parts = held_out(groups, weights)
+    parts = deal_out(groups, weights)
     np.testing.assert_allclose(np.bincount(parts.rows, parts.weights), weights)
     assert parts.n_folds == 5
     for fold in range(5):
@@ -240,7 +242,7 @@ def test_held_out_parts_are_all_of_the_weight_once():
     # Seven copies are in every fold; a weight that is no count stays whole.
     assert (parts.rows == 3).sum() == 5
     assert (parts.rows == 20).sum() == 1
-    assert held_out(np.array([0, 0, 1]), np.ones(3)).n_folds == 0
+    assert deal_out(np.array([0, 0, 1]), np.ones(3)).n_folds == 0
 
 
 @pytest.mark.parametrize("trust", [0.0, 1.0])

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 from parsimon.rvm import RVR, ParetoRVC, _solutions
-from parsimon.rvm._automatic import Trials, held_out
+from parsimon.rvm._automatic import Trials, deal_out
 from parsimon.rvm._calibration import fitted_calibration
 from parsimon.rvm._machine import posterior_given
 
@@ -33,7 +33,7 @@ def test_a_solution_is_calibrated_by_refits_without_the_rows(solutions):
     model = own.models[own.which[row]]
     assert len(model.active)
     assert found.slope > 0
-    columns, parts = own.basis.columns(model.active).design(own.X), held_out(own.codes, own.weights)
+    columns, parts = own.basis.columns(model.active).design(own.X), deal_out(own.codes, own.weights)
     scores = np.empty((len(parts.rows), 1))
     for fold in range(parts.n_folds):
         held = parts.rows[parts.folds == fold]

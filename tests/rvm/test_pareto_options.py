@@ -60,16 +60,12 @@ def test_another_seed_gives_another_front(folded, data):
 @pytest.mark.parametrize(
     "options",
     [
-        {"start": "rvm"},
         {"thresholds": 0.05},
-        {"entry": 0.9},
-        {"complexity": "gammas"},
+        {"complexity": "degrees_of_freedom"},
         {"bias": False},
         {"centres": 12},
         {"gamma": 3.0},
         {"kernel": MultiResolution(2.0)},
-        {"algorithm": "nsga2", "max_iter": 2},
-        {"algorithm": "nsga2_crossover", "max_iter": 2},
     ],
     ids=str,
 )
@@ -79,36 +75,6 @@ def test_every_option_changes_the_search(data, options):
     assert nondominated(other.front_.minimised).all()
     assert other.front_ != plain.fit(*data).front_
     assert np.isfinite(other.predict_proba(data[0])).all()
-
-
-def test_crossover_differs_from_mutation_alone(data):
-    options = {"cv": None, "max_iter": 3, "random_state": 0}
-    fronts = [
-        ParetoRVC(algorithm=name, **options).fit(*data).front_
-        for name in ("nsga2", "nsga2_crossover")
-    ]
-    assert fronts[0] != fronts[1]
-
-
-def test_a_start_from_maximum_evidence_is_no_worse_than_its_machine(data):
-    X, y = data
-    machine = RVC(gamma=0.5).fit(X, y)
-    search = ParetoRVC(gamma=0.5, cv=None, start="rvm", max_iter=0, random_state=0).fit(X, y)
-    assert set(search.front_.values[:, 2]) == {0.0, len(machine.relevance_)}
-    tpr, fpr = rates(machine, X, y)
-    point = [-tpr, fpr, len(machine.relevance_)]
-    rows = search.front_.minimised
-    assert any(dominates(row, point) or np.allclose(row, point) for row in rows)
-
-
-def test_an_entry_test_keeps_fewer_solutions(data):
-    plain, strict = (
-        ParetoRVC(cv=2, entry=entry, max_iter=150, random_state=0).fit(*data)
-        for entry in (None, 0.95)
-    )
-    assert len(strict.front_) < len(plain.front_)
-    certain = ParetoRVC(cv=2, entry=0.0, max_iter=150, random_state=0).fit(*data)
-    assert certain.front_ == plain.front_
 
 
 def test_the_printed_complexity_is_that_of_the_classifier(data):
@@ -184,9 +150,8 @@ def test_an_interrupted_search_keeps_the_best_so_far(data, monkeypatch):
     assert search.score(*data) > 0.5
 
 
-@pytest.mark.parametrize("entry", [None, 0.5])
-def test_a_search_resumes_to_the_same_bits(data, tmp_path, entry):
-    whole = ParetoRVC(cv=2, max_iter=80, entry=entry, random_state=0)
+def test_a_search_resumes_to_the_same_bits(data, tmp_path):
+    whole = ParetoRVC(cv=2, max_iter=80, random_state=0)
     part = clone(whole).set_params(max_iter=30, checkpoint=tmp_path / "search.npz").fit(*data)
     assert part.n_iter_ == 30
     resumed = clone(part).set_params(max_iter=80).fit(*data)
@@ -270,14 +235,8 @@ def test_a_precomputed_kernel_is_searched_like_its_columns():
         ({"cv": 3j}, "cv must be None, a number of folds, a splitter"),
         ({"cv": ShuffleSplit(3)}, "hold every row out once, but it has 3 and holds rows out 0"),
         ({"complexity": "size"}, 'complexity must be "active" or'),
-        ({"start": "svm"}, 'start must be "random" or "rvm"'),
-        ({"algorithm": "spea2"}, 'algorithm must be "archive" or "nsga2"'),
         ({"thresholds": "some"}, 'thresholds must be "exact"'),
         ({"thresholds": -0.1}, "thresholds must be a positive number"),
-        ({"entry": 1.5}, "entry must be between 0 and 1"),
-        ({"entry": 0.9, "cv": "swap"}, "entry needs one archive"),
-        ({"entry": 0.9, "algorithm": "nsga2"}, "has one population"),
-        ({"cv": "swap", "algorithm": "nsga2"}, "has one population"),
         ({"choose": "luck"}, "There is no rule 'luck'"),
         ({"max_iter": -1}, "max_iter must be an integer"),
         ({"stall": 0}, "stall must be an integer"),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front
 from parsimon.roc import front_area
-from parsimon.rvm.pareto import complexity_levels, plot_roc_levels, staircase
+from parsimon.rvm.pareto import complexity_levels, draw_staircase, plot_roc_levels
 
 NAMES = ["tpr", "fpr", "complexity"]
 
@@ -29,7 +29,7 @@ def front():
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=20))
 def test_the_staircase_encloses_the_area_of_the_front(points):
     fpr, tpr = np.array(points).reshape(-1, 2).T
-    x, y = staircase(fpr, tpr)
+    x, y = draw_staircase(fpr, tpr)
     assert (np.diff(x) >= 0).all()
     assert (np.diff(y) >= 0).all()
     assert (x[0], y[0], x[-1], y[-1]) == (0, 0, 1, 1)

@@ -172,7 +172,7 @@ def test_the_smooth_prior_is_smoother(noisy):
     X, y = noisy
     narrow = {"gamma": 4.0}
     dof = [
-        RVR(prior="smooth", smoothness=smoothness, **narrow).fit(X, y).degrees_of_freedom_
+        RVR(smoothness=smoothness, **narrow).fit(X, y).degrees_of_freedom_
         for smoothness in (0.1, "bic")
     ]
     assert dof[1] < dof[0]
@@ -189,7 +189,7 @@ def test_the_width_is_chosen_by_evidence(noisy):
 def test_inputs_that_do_not_matter_are_found(rng):
     X = rng.uniform(-2, 2, size=(100, 3)) * [1.0, 50.0, 1.0]
     y = np.sin(2 * X[:, 2]) + 0.05 * rng.normal(size=100)
-    model = RVR(input_relevance=True, random_state=0).fit(X, y)
+    model = RVR(gamma="inputs", random_state=0).fit(X, y)
     assert np.argmax(model.input_relevance_) == 2
     assert max(model.input_relevance_[:2]) < 0.1 * model.input_relevance_[2]
     assert np.sqrt(np.mean((model.predict(X) - np.sin(2 * X[:, 2])) ** 2)) < 0.05
@@ -234,7 +234,7 @@ def test_a_fit_that_stops_early_warns(noisy):
         ({"noise": "small"}, "noise must be a positive variance"),
         ({"algorithm": "slow"}, 'algorithm must be "fast"'),
         ({"kernel": "precomputed"}, r"takes a square matrix .* got shape \(100, 1\)"),
-        ({"kernel": "features", "input_relevance": True}, "'features' has no width"),
+        ({"kernel": "features", "gamma": "inputs"}, "'features' has no width"),
     ],
 )
 def test_what_cannot_be_used_is_refused(noisy, options, message):
@@ -248,5 +248,5 @@ def test_a_wide_table_whose_noise_is_explained_warns_and_a_price_for_candidates_
     y = X[:, :3].sum(axis=1) + 0.5 * rng.normal(size=100)
     with pytest.warns(UserWarning, match="of 1,000 columns were kept for 100 rows"):
         RVR("features").fit(X, y)
-    sparse = RVR("features", prior="smooth", smoothness=np.log(1000)).fit(X, y)
+    sparse = RVR("features", smoothness=np.log(1000)).fit(X, y)
     assert np.flatnonzero(sparse.coef_).tolist() == [0, 1, 2]

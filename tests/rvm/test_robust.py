@@ -209,7 +209,7 @@ def test_constant_and_exact_targets(algorithm):
 def test_a_singular_kernel_matrix_scikit_rvm_4():
     # A linear kernel on two columns has rank two, whatever the number of rows.
     X, y = make_classification(n_samples=100, n_features=2, n_redundant=0, random_state=4)
-    for options in ({"kernel": "linear"}, {"kernel": "poly", "degree": 2}, {"gamma": 1e-9}):
+    for options in ({"kernel": "linear"}, {"kernel": "poly"}, {"gamma": 1e-9}):
         model = RVC(**options).fit(X, y)
         probability = model.predict_proba(X)
         assert np.isfinite(probability).all()

@@ -10,12 +10,10 @@ from parsimon import _compiled
 from parsimon._interrupts import stoppable
 from parsimon.exceptions import CheckpointError, InterruptWarning, InvalidInputError
 from parsimon.pareto import Checkpoint
-from parsimon.rvm._archive import Elite
-from parsimon.rvm._evaluators import TwoClassEvaluator
-from parsimon.rvm._genome import Moves
+from parsimon.rvm._genome import Elite, Moves
 from parsimon.rvm._problem import RelevanceProblem
-from parsimon.rvm._search import ArchiveSearch, ChosenColumns, PopulationState, mate, search
-from tests.rvm.search_problems import banana, best_of, bumps, digits, rates, small_problem
+from parsimon.rvm._search import ArchiveSearch, ChosenColumns, search
+from tests.rvm.search_problems import banana, best_of, bumps, small_problem
 
 FAST = {"max_iter": 150, "stall": None, "random_state": 0}
 VARIANTS = [
@@ -26,10 +24,7 @@ VARIANTS = [
     {"scheme": "homogeneous"},
     {"scheme": 3},
     {"complexity": "degrees_of_freedom", "thresholds": 0.01},
-    {"complexity": "gammas"},
     {"mutations": 10},
-    {"algorithm": "nsga2", "population_size": 20, "max_iter": 6},
-    {"algorithm": "nsga2_crossover", "population_size": 20, "max_iter": 6, "scheme": 2},
 ]
 
 
@@ -134,14 +129,6 @@ def test_limits_stop_a_search(problem, clock):
     assert search(problem, max_iter=0, random_state=0).n_evaluations == 1
 
 
-def test_a_population_and_an_archive_can_have_the_same_budget(problem):
-    budget = {"max_evaluations": 60, "stall": None, "random_state": 0}
-    archive = search(problem, **budget)
-    population = search(problem, algorithm="nsga2", population_size=20, **budget)
-    assert archive.n_evaluations == population.n_evaluations == 60
-    assert len(population.values) <= 20
-
-
 def test_callbacks_see_the_search_and_may_end_it(problem):
     seen = []
     found = search(problem, **{**FAST, "max_iter": 1000}, callback=seen.append)
@@ -235,16 +222,12 @@ def test_a_start_that_is_no_part_of_the_design_is_refused(problem):
 
 
 def test_options_are_checked(problem):
-    with pytest.raises(InvalidInputError, match='algorithm must be "archive"'):
-        search(problem, algorithm="spea2")
     with pytest.raises(InvalidInputError, match='scheme must be "swap"'):
         search(problem, scheme="leave one out")
     with pytest.raises(InvalidInputError, match="mutations must be an integer of at least 1"):
         search(problem, mutations=0)
     with pytest.raises(InvalidInputError, match="max_evaluations must be an integer"):
         search(problem, max_evaluations=0)
-    with pytest.raises(InvalidInputError, match="one population"):
-        search(problem, algorithm="nsga2", scheme="swap")
 
 
 def test_problems_are_checked():
@@ -261,81 +244,9 @@ def test_problems_are_checked():
         RelevanceProblem(np.ones((3, 1)), labels, has_bias=True)
 
 
-class Resampled:
-    """An entry test that compares nothing and answers what it is told."""
-
-    def __init__(self, admit):
-        self.admit, self.seen = admit, []
-
-    def rates(self, correct):
-        self.seen.append(correct)
-        return correct.mean(axis=1)
-
-    def admits(self, candidates, complexity, members, member_complexity):
-        assert len(candidates) == len(complexity)
-        assert len(members) == len(member_complexity)
-        return np.full(len(candidates), self.admit)
-
-
-@pytest.mark.parametrize("scheme", [None, 3])
-def test_an_entry_test_can_refuse_and_sees_which_rows_are_right(problem, scheme):
-    plain = search(problem, **FAST, scheme=scheme)
-    generous, strict = Resampled(True), Resampled(False)
-    same(plain, search(problem, **FAST, scheme=scheme, entry=generous))
-    refused = search(problem, **FAST, scheme=scheme, entry=strict)
-    start = search(problem, **{**FAST, "max_iter": 0}, scheme=scheme)
-    np.testing.assert_array_equal(refused.values, start.values)
-    assert refused.n_evaluations == 151
-
-
-def test_an_entry_test_sees_the_rows_in_their_order(problem):
-    test = Resampled(True)
-    found = search(problem, max_iter=0, random_state=0, entry=test)
-    (correct,) = test.seen
-    for row, value in zip(correct, found.values, strict=True):
-        positive = row == (problem.labels > 0)
-        np.testing.assert_allclose(rates(positive, problem.labels), value[:2], atol=1e-12)
-
-
-def test_an_entry_test_needs_one_archive(problem):
-    with pytest.raises(InvalidInputError, match="needs one archive"):
-        search(problem, scheme="swap", entry=Resampled(True))
-    with pytest.raises(InvalidInputError, match="no entry test"):
-        search(problem, algorithm="nsga2", entry=Resampled(True))
-
-
 def test_without_the_compiled_loops_the_archive_is_a_front_too(problem, monkeypatch):
     monkeypatch.setattr(_compiled, "numba_is_installed", lambda: False)
     same(search(problem, **FAST), search(problem, **FAST))
-
-
-@pytest.mark.parametrize("algorithm", ["nsga2", "nsga2_crossover"])
-def test_a_population_with_room_for_all_keeps_the_front_of_everything(monkeypatch, algorithm):
-    seen, evaluate = [], TwoClassEvaluator.evaluate
-
-    def logged(self, genes, parent):
-        swept = evaluate(self, genes, parent)
-        seen.append(swept.values)
-        return swept
-
-    monkeypatch.setattr(TwoClassEvaluator, "evaluate", logged)
-    found = search(
-        bumps(*banana(24), 1.0), algorithm=algorithm, population_size=80, max_iter=5, random_state=0
-    )
-    assert len(seen) == found.n_evaluations == 25 + 5 * 80
-    assert sorted(digits(found.values)) == best_of(np.concatenate(seen))
-    assert len(found.values) < 80
-
-
-def test_mates_are_the_better_of_two():
-    genomes, owners = {7: "worse", 9: "better"}, np.array([7, 9])
-    rng = np.random.default_rng(0)
-    for levels, room in (([1, 0], [5.0, 1.0]), ([0, 0], [1.0, 2.0])):
-        state = PopulationState(
-            np.zeros((2, 3)), np.zeros(2), owners, np.array(levels), np.array(room), genomes, 2
-        )
-        share = np.mean([mate(state, rng) == "better" for _ in range(2000)])
-        assert share == pytest.approx(0.75, abs=0.05)
 
 
 def test_small_problems_do_not_break():

@@ -1,7 +1,5 @@
 """The moves of the genome: what they may do, how often they do it, what they never do."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -97,18 +95,6 @@ def test_singles_are_different_columns_at_the_smallest_precision():
     singles = Moves(5).singles(9, np.random.default_rng(0))
     assert sorted(c for genome in singles for c in genome) == [0, 1, 2, 3, 4]
     assert {level for genome in singles for level in genome.values()} == {-12.0}
-
-
-@given(genes, genes, st.integers(0, 2**32 - 1))
-def test_crossover_takes_every_column_from_one_parent_or_the_other(first, second, seed):
-    child = Moves(10).cross(first, second, np.random.default_rng(seed))
-    assert child
-    if any(first.get(c) == level or second.get(c) == level for c, level in child.items()):
-        sides = [(child.get(c) == first.get(c), child.get(c) == second.get(c)) for c in range(10)]
-        assert all(a or b for a, b in sides)
-        # Five cuts make at most six pieces, taken in turn.
-        clear = [a for a, b in sides if a != b]
-        assert sum(a != b for a, b in pairwise(clear)) <= 5
 
 
 def test_levels_and_precisions_are_each_other_within_the_range():

@@ -82,5 +82,5 @@ def test_input_relevance_is_variance_over_twice_the_squared_lengthscale(rng):
 )
 def test_kernels_without_a_width_for_each_input_are_refused(kernel):
     X, y = planted(20, 2, task="regression")
-    with pytest.raises(InvalidInputError, match="input_relevance needs the kernel"):
+    with pytest.raises(InvalidInputError, match='gamma="inputs" needs the kernel'):
         input_widths(kernel, X, y, task="regression")

@@ -9,11 +9,12 @@ import pytest
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.data import to_json
 from parsimon.report.html import to_html
-from parsimon.statistician import analyse, question
+from parsimon.statistician import analyse
+from parsimon.statistician.families.gp import _kernel_fit
 from parsimon.statistician.families.gp import _kernel_result as models
 
 # Who answers beside the search is for the tests of comparisons.
-FEW = {"families": "bpm", "rivals": ["linear"], "n_jobs": 1}
+FEW = {"families": "gp,bpm", "rivals": ["linear"], "n_jobs": 1}
 
 
 def rows(n=60, seed=0):
@@ -48,7 +49,8 @@ def test_two_classes_are_one_study_with_honest_figures(small):
     (study,) = small.findings.studies
     assert (study.positive, study.negative) == ("yes", "no")
     assert study.model.variables == ("dose of drug",)
-    assert study.variables[0].shape == "rising"
+    assert study.effects[0].columns == ("dose of drug",)
+    assert study.effects[0].rising > 0.95
     assert study.honest.error.estimate < 0.25 < study.honest.baseline_error.estimate
     assert study.checks.source == "outer folds"
     assert {fold.n_train for fold in study.honest.folds} == {30}
@@ -86,10 +88,10 @@ def test_the_model_predicts_raw_tables(small):
 
 def test_fast_says_what_it_left_out():
     findings = analyse(rows(), "died", fast=True, n_jobs=1, rivals="linear").findings
-    assert findings.studies[0].honest is None
-    assert findings.studies[0].checks.source == "leave-one-out"
     # The plain models were measured on outer folds all the same, and no product was found.
-    assert findings.comparison is not None
+    assert findings.recommended.name == findings.comparison.recommended.name == "linear model"
+    assert findings.studies[0].honest.error == findings.comparison.recommended.error
+    assert findings.studies[0].checks.source == "outer folds"
     assert "×" not in findings.studies[0].model.expression
     assert findings.run.skipped == ("outer folds of the search",)
     product = pd.DataFrame(np.random.default_rng(0).normal(size=(80, 2)), columns=[*"ab"])
@@ -97,6 +99,9 @@ def test_fast_says_what_it_left_out():
     findings = analyse(product, "y", fast=True, n_jobs=1, rivals="none").findings
     assert "×" in findings.studies[0].model.expression
     assert findings.run.skipped == ("outer folds", "interactions beside sums")
+    # What is not measured is checked by leaving rows out.
+    assert findings.studies[0].honest is None
+    assert findings.studies[0].checks.source == "leave-one-out"
 
 
 def test_several_classes_are_asked_for_one_by_one():
@@ -127,7 +132,7 @@ def test_a_number_is_measured_as_a_share_of_its_variance():
 
 
 def test_many_rows_are_searched_in_a_sample_and_fitted_whole(monkeypatch):
-    monkeypatch.setattr(question, "SEARCHED_ROWS", 50)
+    monkeypatch.setattr(_kernel_fit, "SEARCHED_ROWS", 50)
     monkeypatch.setattr(models, "EXACT_ROWS", 100)
     analysis = analyse(rows(150), "died", depth=1, outer=2, **FEW)
     kinds = {one.kind: one for one in analysis.findings.table.treatments}

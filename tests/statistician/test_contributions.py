@@ -1,14 +1,17 @@
 """Contributions: Shapley's values by hand, sums, kernels, trees and lines."""
 
 from itertools import permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.decomposition import PCA
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from parsimon.gp import GPClassifier
@@ -110,6 +113,38 @@ def test_trees_use_the_variables_at_which_they_branch():
     assert joint_variables(tree, 4) == (frozenset({2}),)
     forest = RandomForestClassifier(5, random_state=0).fit(X, Y)
     assert joint_variables(forest, 4)[0] <= frozenset(range(4))
+
+
+def alone(*places):
+    return tuple(frozenset({place}) for place in places)
+
+
+def test_columns_that_are_only_scaled_keep_their_places_and_mixed_ones_do_not():
+    scalers = (StandardScaler(), MinMaxScaler(), "passthrough", MaxAbsScaler(), RobustScaler())
+    line = make_pipeline(*scalers, LogisticRegression()).fit(X, Y)
+    assert joint_variables(line, 4) == alone(0, 1, 2, 3)
+    every = (frozenset(range(4)),)
+    assert joint_variables(make_pipeline(PCA(4), LogisticRegression()).fit(X, Y), 4) == every
+    stump = DecisionTreeRegressor(max_depth=1)
+    assert joint_variables(make_pipeline(PCA(4), stump).fit(X, Y), 4) == every
+    assert joint_variables(make_pipeline(*scalers, stump).fit(X, X[:, 1]), 4) == alone(1)
+
+
+def test_what_a_model_does_not_use_is_in_no_set():
+    sparse = Lasso(alpha=0.3).fit(X, 2 * X[:, 3] - X[:, 1])
+    assert joint_variables(sparse, 4) == alone(1, 3)
+    classes = LogisticRegression().fit(X[:, :3], np.arange(30) % 3)
+    classes.coef_[:, 1], classes.coef_[0, 2], classes.coef_[1, 0] = 0.0, 0.0, 0.0
+    assert joint_variables(classes, 3) == alone(0, 2)
+    assert joint_variables(DummyClassifier().fit(X, Y), 4) == ()
+    flat = HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=5, max_leaf_nodes=2)
+    assert joint_variables(flat.fit(X, X[:, 2] > 0), 4) == alone(2)
+
+
+def test_kernels_of_several_classes_are_all_looked_at():
+    model = SimpleNamespace(kernel_=(SE(0), SE(1) * SE(2), SE(0) + SE(3)))
+    assert joint_variables(model, 4) == (*alone(0), frozenset({1, 2}), *alone(3))
+    assert joint_variables(SimpleNamespace(kernel_=SE()), 4) == (frozenset(range(4)),)
 
 
 def test_another_model_ties_everything_together():

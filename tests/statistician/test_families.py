@@ -1,88 +1,22 @@
-"""The seam of families: what a plain family must bring, and that a report loads no other."""
+"""The one seam: what a family must bring, that all are equals, and what a report loads."""
 
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.report.findings import Findings, SearchFindings
-from parsimon.report.html import to_html
-from parsimon.report.sections import summary_lines, write
-from parsimon.statistician import analyse
-from parsimon.statistician.families import FamilyResult, ModelCandidate, ModelFamily
-from parsimon.statistician.outer_folds import honest_findings
-from parsimon.statistician.question import plan_folds, run_searches
-from parsimon.statistician.study import study_of
-
-
-class Line(ModelCandidate):
-    """A linear model of the first columns: a rival with nothing but words, size and a fit."""
-
-    def __init__(self, names, error):
-        self.names, self._error = names, error
-
-    words = property(lambda self: f"a line of {len(self.names)} variables")
-    size = property(lambda self: len(self.names))
-    variables = property(lambda self: self.names)
-    error = property(lambda self: self._error)
-
-    def fit(self, X, y, seed):
-        X = X[list(self.names)] if self.names else X * 0
-        return _Columns(LogisticRegression().fit(X, y), self.names)
-
-
-class _Columns:
-    """A fitted model that picks its own columns."""
-
-    def __init__(self, model, names):
-        self.model, self.names = model, list(names)
-        self.classes_ = model.classes_
-
-    def predict_proba(self, X):
-        return self.model.predict_proba(X[self.names] if self.names else X * 0)
-
-
-class LineResult(FamilyResult):
-    @property
-    def candidates(self):
-        names = self.question.names
-        return [Line((), 0.5), Line(names[:1], 0.3), Line(names, 0.25)]
-
-    chosen = property(lambda self: self.candidates[-1])
-    structure_found = True
-
-    @property
-    def model(self):
-        return self.chosen.fit(self.question.X, self.question.y, None)
-
-    @property
-    def contenders(self):
-        return {one.words: one for one in reversed(self.candidates)}
-
-    def search_findings(self):
-        return SearchFindings(
-            family="lines",
-            noun="line",
-            unit="variable",
-            n_candidates=3,
-            n_cross_validated=3,
-            guide="cv_error",
-            n_folds=5,
-            stopped_by="exhausted",
-            n_rows=len(self.question.y),
-        )
-
-
-class Lines(ModelFamily):
-    name = "lines"
-
-    def search(self, question, *, seed, time_limit=None):
-        return LineResult(question=question)
+from parsimon.statistician.asked_table import read_question
+from parsimon.statistician.comparison import compare_on_folds
+from parsimon.statistician.families import Family, Fitted, ModelSize, Prediction
+from parsimon.statistician.families.plain import GUESSING
+from parsimon.statistician.families.registered import NAMES, OURS, RIVALS, family_called
+from parsimon.statistician.final_fits import FinalFits
+from parsimon.statistician.folds import plan_folds, run_folds
 
 
 def rows(n=60):
@@ -92,91 +26,104 @@ def rows(n=60):
     return pd.DataFrame({"dose": dose, "noise": rng.normal(size=n), "ill": ill})
 
 
+NEAREST = Family(
+    name="nearest rows",
+    key="nearest-rows",
+    kind="own",
+    words="what most of the five nearest rows are",
+    make=lambda _: KNeighborsClassifier(),
+)
+
+
 @pytest.fixture(scope="module")
-def answered():
-    question = analyse(rows(), "ill", depth=1, fast=True, n_jobs=1).answers[0].question
-    seed = np.random.SeedSequence(0)
-    parts = plan_folds(question, 3, seed)
-    (answer,), folds = run_searches(Lines(), [question], parts, seed)
-    return answer, folds
+def asked():
+    return read_question(rows(), "ill", positive=None, task="auto")
 
 
-def test_all_contenders_predict_the_same_rows_of_each_fold(answered):
-    answer, folds = answered
-    assert len(folds) == 3
-    for fold in folds:
-        assert set(fold.told) == set(answer.result.contenders)
-        chosen = fold.told[answer.result.chosen.words]
-        np.testing.assert_array_equal(fold.prediction, chosen.value)
-        assert all(len(told.value) == len(fold.test) for told in fold.told.values())
-    np.testing.assert_array_equal(np.sort(np.concatenate([f.test for f in folds])), np.arange(60))
+def folds_of(asked, *families, **options):
+    parts = plan_folds(asked.questions[0], 3, np.random.SeedSequence(0))
+    return run_folds(families, asked.questions, parts, np.random.SeedSequence(1), **options), parts
 
 
-def test_a_contender_that_cannot_be_fitted_fails_alone(answered):
-    class Broken(Line):
-        words = "broken"
-
-        def fit(self, X, y, seed):
-            raise np.linalg.LinAlgError("singular")
-
-    class Some(LineResult):
-        contenders = property(lambda self: {"good": self.chosen, "bad": Broken((), 0.5)})
-
-    class SomeLines(Lines):
-        def search(self, question, *, seed, time_limit=None):
-            return Some(question=question)
-
-    question = answered[0].question
-    seed = np.random.SeedSequence(1)
-    _, folds = run_searches(SomeLines(), [question], plan_folds(question, 2, seed), seed)
-    assert [fold.failures for fold in folds] == [{"bad": "singular"}] * 2
-    assert not any(fold.failure for fold in folds)
+def test_a_family_is_a_name_and_a_way_to_make_an_estimator(asked):
+    parts = plan_folds(asked.questions[0], 3, np.random.SeedSequence(0))
+    found = compare_on_folds((GUESSING, NEAREST), asked, parts, np.random.SeedSequence(1))
+    row = next(one for one in found.comparison.models if one.name == "nearest rows")
+    assert row.recommended
+    fits = FinalFits.of(asked, (GUESSING, NEAREST), 0, found.whole)
+    model = fits.demanded("nearest rows", row)
+    assert (model.predict(rows()) == rows()["ill"]).mean() > 0.8
 
 
-def test_a_family_that_does_not_suit_is_refused(answered):
-    class Numbers(Lines):
-        name = "lines of numbers"
-
-        def suits(self, question):
-            return question.is_number
-
-    seed = np.random.SeedSequence(0)
-    with pytest.raises(
-        InvalidInputError, match="'lines of numbers' cannot say what predicts 'ill'"
-    ):
-        run_searches(Numbers(), [answered[0].question], [], seed)
+def test_all_families_predict_the_same_rows_of_each_fold(asked):
+    (answers, whole), parts = folds_of(asked, GUESSING, NEAREST)
+    assert whole == {}
+    for one, part in zip(answers, parts, strict=True):
+        np.testing.assert_array_equal(one.test, part.test)
+        assert set(one.told) == {"guessing", "nearest rows"}
+        assert all(told.value.shape == (len(part.test), 2) for told in one.told.values())
 
 
-def test_a_family_without_figures_and_parts_is_written_and_set(answered):
-    answer, folds = answered
-    known = analyse(rows(), "ill", depth=1, fast=True, n_jobs=1).findings
-    honest = honest_findings(answer.question.y, folds, "classification")
-    study, pictures = study_of(answer.result, honest=honest)
-    assert [one.size for one in study.front] == [0, 1, 2]
-    assert study.model.words == "a line of 2 variables"
-    assert (study.variables, study.components, study.interactions) == ((), (), ())
-    assert study.checks.source == "training rows"
-    found = Findings(table=known.table, studies=(study,), run=known.run, pictures=pictures)
-    page = to_html(write(found), found)
-    assert "What each further variable buys" in page
-    assert "Gaussian" not in page
-    claimed = replace(study, claims=answer.claims)
-    found = Findings(table=known.table, studies=(claimed,), run=known.run, pictures=pictures)
-    assert any("a line of 2 variables" in line for line in summary_lines(found))
+def test_a_family_that_cannot_be_fitted_fails_alone(asked):
+    def broken(setting):
+        raise np.linalg.LinAlgError("singular")
+
+    bad = Family(name="bad", key="bad", kind="own", words="", make=broken)
+    unfit = Family(
+        name="unfit",
+        key="unfit",
+        kind="own",
+        words="",
+        make=broken,
+        refuses=lambda setting: "" if setting.is_number else "it answers for numbers only.",
+    )
+    (answers, _), _ = folds_of(asked, GUESSING, bad, unfit)
+    reasons = {"bad": "singular", "unfit": "it answers for numbers only"}
+    assert [one.failures for one in answers] == [reasons] * 3
+    assert all(set(one.told) == {"guessing"} for one in answers)
 
 
-def test_a_number_without_intervals_has_those_of_its_residuals():
-    table = rows()
-    question = analyse(table, "noise", depth=1, fast=True, n_jobs=1).answers[0].question
+@dataclass(frozen=True, kw_only=True)
+class Searching(Family):
+    """A family that searches the table itself beside its folds."""
 
-    class Numbers(LineResult):
-        @property
-        def model(self):
-            return LinearRegression().fit(self.question.X, self.question.y)
+    searches = True
 
-    own = Numbers(question=question).own_predictions()
-    residuals = question.y - LinearRegression().fit(question.X, question.y).predict(question.X)
-    np.testing.assert_allclose(own.deviation, np.std(residuals))
+    def fit(self, seen, seed, *, time_limit=None):
+        share = float(np.mean(seen.values)) + 1e-9 * seed.generate_state(1)[0] / 2**32
+        return Share(seen=seen, models=(share,))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Share(Fitted):
+    only_calls = False
+    size = ModelSize((), 1.0, "1 number")
+
+    def predict(self, X, n_classes):
+        share = np.full(len(X), self.models[0])
+        return Prediction(np.column_stack([1 - share, share]), np.full(len(X), np.nan))
+
+
+def test_a_search_that_joins_changes_nobody_elses_chance(asked):
+    forest = next(one for one in RIVALS if one.key == "forest")
+    (alone, _), _ = folds_of(asked, GUESSING, forest)
+    search = Searching(name="search", key="search", kind="own", words="", make=None)
+    seed = np.random.SeedSequence(5)
+    (beside, whole), _ = folds_of(asked, GUESSING, search, forest, whole=[(search, seed)])
+    for one, other in zip(alone, beside, strict=True):
+        name = forest.name
+        np.testing.assert_array_equal(one.told[name].value, other.told[name].value)
+    assert whole["search"].models[0] == pytest.approx(np.mean(asked.questions[0].values))
+
+
+def test_names_are_registered_once():
+    assert list(NAMES) == [one.key for one in (*OURS, *RIVALS)]
+    assert len(set(NAMES)) == len(NAMES)
+    for one in (*OURS, *RIVALS):
+        assert family_called(one.key) is one
+        assert family_called(one.name.upper()) is one
+    with pytest.raises(InvalidInputError, match="There is no family 'oracle'; the families are gp"):
+        family_called("oracle")
 
 
 def test_a_report_about_a_table_loads_nothing_about_trees(tmp_path):

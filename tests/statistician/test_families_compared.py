@@ -21,21 +21,15 @@ from parsimon.report.sections.table.families import recommended_line
 from parsimon.statistician import analyse, compare_models, fit_model, load_model, save_model
 from parsimon.statistician.comparison import compared
 from parsimon.statistician.families import ModelSize, Question
-from parsimon.statistician.families.contenders import (
-    FAMILIES,
-    GUESSING,
-    RIVALS,
-    LogShareOfTruth,
-    as_families,
-    chosen_contenders,
-)
-from parsimon.statistician.fold_answers import (
+from parsimon.statistician.families.plain import GUESSING, RIVALS, LogShareOfTruth
+from parsimon.statistician.families.registered import FAMILIES, as_families, chosen_families
+from parsimon.statistician.folds import (
     FoldAnswers,
     Told,
-    run_contenders,
+    plan_folds,
+    run_folds,
     tempered_answers,
 )
-from parsimon.statistician.question import plan_folds
 
 CHEAP = {"families": "none", "n_jobs": 1, "outer": 3}
 
@@ -138,7 +132,7 @@ def compared_shares(own, bits):
     n = len(next(iter(own.values())))
     asked = replace(question(n=n), values=np.tile([0.0, 1.0], n // 2))
     truth, half = asked.values.astype(int), np.arange(n) % 2
-    contenders = (GUESSING, *chosen_contenders((), "linear,tree,forest")[1:])
+    families = (GUESSING, *chosen_families((), "linear,tree,forest")[1:])
     answers = [
         FoldAnswers(
             rows_of,
@@ -150,7 +144,7 @@ def compared_shares(own, bits):
         )
         for rows_of in (np.flatnonzero(half == 0), np.flatnonzero(half == 1))
     ]
-    return compared(answers, contenders, asked)
+    return compared(answers, families, asked)
 
 
 def test_a_smaller_model_keeps_most_of_a_sure_gain_over_guessing():
@@ -193,7 +187,7 @@ def test_a_small_model_that_is_clearly_worse_is_not_recommended():
     n = 200
     asked = replace(question(n=n), values=np.tile([0.0, 1.0], n // 2))
     truth = asked.values.astype(int)
-    contenders = (GUESSING, *chosen_contenders((), "linear,tree")[1:])
+    families = (GUESSING, *chosen_families((), "linear,tree")[1:])
     good, bad = np.arange(n) % 20 == 0, np.arange(n) % 4 == 0
     guess = np.full((n, 2), 0.5)
     halves = [np.arange(n // 2), np.arange(n // 2, n)]
@@ -208,7 +202,7 @@ def test_a_small_model_that_is_clearly_worse_is_not_recommended():
         )
         for half in halves
     ]
-    found = compared(answers, contenders, asked)
+    found = compared(answers, families, asked)
     assert found.recommended.name == "linear model"
     assert not next(model for model in found.models if model.name == "decision tree").is_level
     worse = next(model for model in found.models if model.name == "decision tree")
@@ -219,11 +213,11 @@ def test_a_small_model_that_is_clearly_worse_is_not_recommended():
         replace(one, told={**one.told, "decision tree": told(good[half], 10.0, truth=truth[half])})
         for one, half in zip(answers, halves, strict=True)
     ]
-    assert compared(same, contenders, asked).recommended.name == "decision tree"
+    assert compared(same, families, asked).recommended.name == "decision tree"
 
 
 def test_a_small_model_that_is_surer_than_its_errors_allow_is_not_recommended():
-    n, contenders = 142, (GUESSING, *chosen_contenders((), "linear,tree")[1:])
+    n, families = 142, (GUESSING, *chosen_families((), "linear,tree")[1:])
     asked = replace(question(n=n), values=np.arange(n) % 2.0)
     truth = asked.values.astype(int)
     wrong = np.arange(n) % 16 == 0
@@ -242,9 +236,9 @@ def test_a_small_model_that_is_surer_than_its_errors_allow_is_not_recommended():
         )
         for half in halves
     ]
-    assert compared(answers, contenders, asked).recommended.name == "decision tree"
+    assert compared(answers, families, asked).recommended.name == "decision tree"
     # Tempered it is as good, and smaller; what is no surer than it should be stays as it is.
-    found = compared(tempered_answers(answers, asked), contenders, asked)
+    found = compared(tempered_answers(answers, asked), families, asked)
     assert found.recommended.name == "linear model"
     slopes = {one.name: one.slope for one in found.models}
     assert slopes["linear model"] == pytest.approx(np.log(15) / np.log(9999), abs=0.02)
@@ -271,9 +265,9 @@ def test_guessing_is_not_recommended_where_a_claim_is_certain():
         )
         for half in (np.arange(20), np.arange(20, 40))
     ]
-    contenders = (GUESSING, *chosen_contenders((), "linear")[1:])
-    assert compared(answers, contenders, asked).recommended.name == "guessing"
-    sure = compared(answers, contenders, asked, certain=True)
+    families = (GUESSING, *chosen_families((), "linear")[1:])
+    assert compared(answers, families, asked).recommended.name == "guessing"
+    sure = compared(answers, families, asked, certain=True)
     assert sure.recommended.name == "linear model"
     assert "yet some column goes with the target more than chance" in recommended_line(sure, 1.0)
 
@@ -304,15 +298,15 @@ def test_models_learn_nothing_from_the_rows_outside():
     values = asked.values.copy()
     values[other] = 1 - values[other]
     changed = replace(asked, table=table, X=table, values=values)
-    contenders = chosen_contenders(FAMILIES, "all")
+    families = chosen_families(FAMILIES, "all")
 
     def answers(one):
-        (fold,) = run_contenders(contenders, one, [part], np.random.SeedSequence(2))
+        (fold,), _ = run_folds(families, [one], [part], np.random.SeedSequence(2))
         assert not fold.failures
         return fold.told
 
     before, after = answers(asked), answers(changed)
-    assert len(before) == 10
+    assert len(before) == 11
     for name in before:
         np.testing.assert_array_equal(before[name].value[alone], after[name].value[alone])
         assert before[name].size == after[name].size
@@ -322,9 +316,9 @@ def test_models_learn_nothing_from_the_rows_outside():
 def test_the_number_of_processes_changes_nothing(kind):
     asked = question(kind, n=30)
     parts = plan_folds(asked, 2, np.random.SeedSequence(1))
-    contenders = chosen_contenders(("bpm",), "all")
+    families = chosen_families(("bpm",), "all")
     one, two = (
-        run_contenders(contenders, asked, parts, np.random.SeedSequence(2), n_jobs=n)
+        run_folds(families, [asked], parts, np.random.SeedSequence(2), n_jobs=n).answers
         for n in (1, 2)
     )
     for first, second in zip(one, two, strict=True):
@@ -364,7 +358,7 @@ def test_what_cannot_join_is_refused_in_a_sentence():
     with pytest.raises(InvalidInputError, match="Two models are called 'LogisticRegression'"):
         compare_models(rows(), "y", rivals=[LogisticRegression(), LogisticRegression()], **CHEAP)
     with pytest.raises(InvalidInputError, match="There is no family 'oracle'"):
-        analyse(rows(), "y", family="oracle", fast=True)
+        fit_model(rows(), "y", "oracle")
 
 
 @pytest.fixture(scope="module")
@@ -408,29 +402,33 @@ def test_the_page_says_which_model_to_use(analysis):
     assert analysis.findings.picture("models") is not None
 
 
-def test_another_family_leads():
-    found = analyse(
-        rows(), "y", family="linear", outer=2, n_jobs=1, families="none", rivals=["linear", "tree"]
-    )
+def test_a_report_without_a_search_over_kernels_has_no_section_of_it():
+    found = analyse(rows(), "y", outer=2, n_jobs=1, families="none", rivals=["linear", "tree"])
     names = [model.name for model in found.comparison.models]
     assert sorted(names) == ["decision tree", "guessing", "linear model"]
-    assert found.findings.studies[0].search.family == "linear model"
-    assert "Gaussian" not in str(write(found.findings).sections[0])
+    assert found.findings.studies[0].search is None
+    assert {one.variables for one in found.claims if one.certain} >= {("dose",)}
+    assert "Gaussian" not in str(write(found.findings))
+    with pytest.raises(InvalidInputError, match="No kernels were searched"):
+        found.front  # noqa: B018
+    alone = analyse(rows(), "y", outer=0, n_jobs=1, families="none", rivals="tree")
+    assert alone.comparison is None
+    assert type(alone.model().models[0]).__name__ == "DecisionTreeClassifier"
 
 
 @pytest.mark.parametrize(
-    ("table", "families"),
+    ("table", "families", "rivals"),
     [
-        (rows(12), "rvm,bpm"),
-        (rows(24, "three"), "bpm"),
-        (rows(14, "number"), "rvm,bpm"),
-        (rows(20).assign(dose=1.0, site="north"), "rvm,bpm"),
-        (rows(40).assign(dose=lambda t: t["dose"].where(t.index % 3 > 0)), "bpm"),
+        (rows(12), "rvm,bpm", "all"),
+        (rows(24, "three"), "bpm", "linear,tree"),
+        (rows(14, "number"), "rvm,bpm", "linear,tree"),
+        (rows(20).assign(dose=1.0, site="north"), "rvm,bpm", "all"),
+        (rows(40).assign(dose=lambda t: t["dose"].where(t.index % 3 > 0)), "bpm", "linear,tree"),
     ],
     ids=["twelve", "three classes", "numbers", "constant", "missing"],
 )
-def test_small_and_odd_tables_are_compared(table, families):
-    found = compare_models(table, "y", families=families, outer=2, n_jobs=1)
+def test_small_and_odd_tables_are_compared(table, families, rivals):
+    found = compare_models(table, "y", families=families, rivals=rivals, outer=2, n_jobs=1)
     assert found.recommended.size < np.inf
     assert {"guessing", "linear model"} <= {model.name for model in found.models}
 
@@ -440,7 +438,7 @@ def test_five_rows_are_too_few():
         compare_models(rows(5), "y", families="none", n_jobs=1)
 
 
-@pytest.mark.parametrize("family", [*RIVALS, "rvm"])
+@pytest.mark.parametrize("family", [*(one.key for one in RIVALS), "rvm"])
 def test_any_family_is_fitted_to_a_table(family):
     table = rows(60, "number")
     found = fit_model(table, "y", family, outer=2, n_jobs=1)
@@ -463,17 +461,6 @@ def test_margins_of_several_classes_are_one_for_each_against_the_rest(tmp_path):
     assert (again.predict_proba(table) == shares).all()
     assert (found.model.predict(table) == table["y"]).mean() > 0.8
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-
-
-def test_kernels_join_where_another_family_leads():
-    found = analyse(
-        rows(40), "y", family="tree", families="gp", rivals="linear", depth=1, outer=2, n_jobs=1
-    )
-    names = [model.name for model in found.comparison.models]
-    assert {"decision tree", "kernel search", "linear model", "guessing"} == set(names)
-    model = found.fitted("kernel search")
-    assert (model.predict(rows(40)) == rows(40)["y"]).mean() > 0.8
-    assert type(model.models[0]).__name__ != type(found.fitted("tree").models[0]).__name__
 
 
 @pytest.mark.parametrize("kind", ["two", "number"])
@@ -503,11 +490,11 @@ def test_those_that_take_too_long_are_not_asked_again():
     folding, comparing = np.random.SeedSequence(0).spawn(2)
     parts = plan_folds(asked, 3, folding)
     # Guessing and one model are asked whatever it takes.
-    quick = chosen_contenders((), "linear")[1]
+    quick = chosen_families((), "linear")[1]
     slow = replace(quick, name="slow", make=_Slow)
     after = replace(slow, name="after it")
-    contenders = (GUESSING, quick, slow, after)
-    answers = run_contenders(contenders, asked, parts, comparing, time_limit=1.2)
+    families = (GUESSING, quick, slow, after)
+    answers, _ = run_folds(families, [asked], parts, comparing, time_limit=1.2)
     assert all("guessing" in one.told for one in answers)
     reasons = [one.failures.get("after it", "") for one in answers]
     assert reasons == ["there was no time left"] * 3
@@ -520,10 +507,10 @@ def test_what_many_rows_would_cost_is_judged_by_few(limit, is_asked, monkeypatch
     """A fit takes a second and a tenth of one for each row, so 180 rows of 200 take 19."""
     clock, sizes = SimpleNamespace(now=0.0), []
     monkeypatch.setattr(
-        "parsimon.statistician.fold_answers.time",
+        "parsimon.statistician.folds.time",
         SimpleNamespace(monotonic=lambda: clock.now, process_time=lambda: clock.now),
     )
-    monkeypatch.setattr("parsimon.statistician.fold_answers._MANY_ROWS", 100)
+    monkeypatch.setattr("parsimon.statistician.folds._MANY_ROWS", 100)
 
     class Slow(DummyClassifier):
         def fit(self, X, y):
@@ -534,9 +521,9 @@ def test_what_many_rows_would_cost_is_judged_by_few(limit, is_asked, monkeypatch
     asked = question(n=200)
     folding, comparing = np.random.SeedSequence(0).spawn(2)
     parts = plan_folds(asked, 10, folding)
-    quick = chosen_contenders((), "linear")[1]
-    contenders = (GUESSING, quick, replace(quick, name="slow", make=lambda _: Slow()))
-    answers = run_contenders(contenders, asked, parts, comparing, time_limit=limit)
+    quick = chosen_families((), "linear")[1]
+    families = (GUESSING, quick, replace(quick, name="slow", make=lambda _: Slow()))
+    answers, _ = run_folds(families, [asked], parts, comparing, time_limit=limit)
     assert all(("slow" in one.told) == is_asked for one in answers)
     # Later folds know the costs of the first.
     few = [size for size in sizes if size < 100]
@@ -548,10 +535,10 @@ def test_what_many_rows_would_cost_is_judged_by_few(limit, is_asked, monkeypatch
 def test_who_does_not_answer_such_a_question_says_so_though_there_is_no_time():
     asked = question()
     folding, comparing = np.random.SeedSequence(0).spawn(2)
-    linear = chosen_contenders((), "linear")[1]
+    linear = chosen_families((), "linear")[1]
     unfit = replace(linear, name="unfit", refuses=lambda _: "it answers other questions only")
     parts = plan_folds(asked, 3, folding)
-    answers = run_contenders((GUESSING, linear, unfit), asked, parts, comparing, time_limit=1e-6)
+    answers, _ = run_folds((GUESSING, linear, unfit), [asked], parts, comparing, time_limit=1e-6)
     assert {one.failures["unfit"] for one in answers} == {"it answers other questions only"}
 
 

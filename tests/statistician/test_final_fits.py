@@ -16,7 +16,7 @@ from parsimon.statistician import analyse, fit_model, load_model, save_model
 from parsimon.statistician.final_fits import contradicts
 
 NAME = "kernel search"
-FEW = {"family": "tree", "families": "none", "outer": 2, "n_jobs": 1}
+FEW = {"families": "none", "outer": 2, "n_jobs": 1}
 
 
 def product_table(seed, n_new=2000):
@@ -92,7 +92,7 @@ def test_the_file_of_fit_is_the_model_that_the_report_measured(product, tmp_path
 
 def test_a_fit_that_fails_once_is_fitted_again(monkeypatch):
     monkeypatch.setattr(Fickle, "n_failures", 0)
-    rivals = [("fickle line", Fickle(fails=1))]
+    rivals = ["tree", ("fickle line", Fickle(fails=1))]
     found = analyse(line_table(), "y", rivals=rivals, **FEW)
     assert found.comparison.recommended.name == "fickle line"
     assert Fickle.n_failures == 1
@@ -101,7 +101,7 @@ def test_a_fit_that_fails_once_is_fitted_again(monkeypatch):
 
 def test_a_fit_that_always_fails_is_left_out_and_the_page_says_so(monkeypatch):
     monkeypatch.setattr(Fickle, "n_failures", 0)
-    rivals = [("fickle line", Fickle(fails=99))]
+    rivals = ["tree", ("fickle line", Fickle(fails=99))]
     found = analyse(line_table(), "y", rivals=rivals, **FEW)
     assert found.comparison.recommended.name == "decision tree"
     assert "fickle line" not in [one.name for one in found.comparison.models]

@@ -33,9 +33,9 @@ def test_what_is_kept_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_first_value_stays(tmp_path: Path) -> None:
-    assert FinishedWork(tmp_path / "work", "key").first("date", "Monday") == "Monday"
-    assert FinishedWork(tmp_path / "work", "key").first("date", "Tuesday") == "Monday"
-    assert FinishedWork().first("date", "Tuesday") == "Tuesday"
+    assert FinishedWork(tmp_path / "work", "key").once("date", lambda: "Monday") == "Monday"
+    assert FinishedWork(tmp_path / "work", "key").once("date", lambda: "Tuesday") == "Monday"
+    assert FinishedWork().once("date", lambda: "Tuesday") == "Tuesday"
 
 
 @pytest.mark.parametrize(
@@ -200,3 +200,50 @@ def test_the_key_holds_what_results_depend_on() -> None:
         *(work_key(table, ("y", None, "auto"), options) for options in own),
     ]
     assert len({key, *others}) == 7
+
+
+def _some_series(**options):
+    from parsimon.statistician import analyse_series
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(24, 12)), columns=[f"t{k}" for k in range(12)])
+    frame["kind"] = np.repeat(["flat", "high"], 12)
+    frame.iloc[12:, 3:9] += 2.0
+    return analyse_series(frame, "kind", outer=2, fast=True, max_features=1, **options)
+
+
+def _some_columns(**options):
+    from parsimon.statistician import select_columns
+
+    return select_columns(_table(), "y", outer=2, **options)
+
+
+def _many_columns(**options):
+    from parsimon.statistician import select_features
+
+    return select_features(_table(n_columns=60), "y", n_splits=4, **options)
+
+
+def _table(n_columns=4):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, n_columns))
+    frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(n_columns)])
+    return frame.assign(y=np.where(X[:, 0] + 0.3 * rng.normal(size=40) > 0, "yes", "no"))
+
+
+@pytest.mark.parametrize("analyse", [_some_series, _some_columns, _many_columns])
+def test_what_is_finished_of_any_kind_of_data_is_not_done_again(analyse, tmp_path, monkeypatch):
+    first = analyse(checkpoint=tmp_path / "work").to_json(tmp_path / "first.json").read_text()
+
+    def refuse(*_, **__):
+        raise AssertionError("This was done before.")
+
+    for fitted in ("SeriesExtractor", "StableSelector"):
+        monkeypatch.setattr(
+            f"parsimon.features.{'series.' * (fitted[1] == 'e')}{fitted}.fit", refuse
+        )
+    monkeypatch.setattr("parsimon.statistician.families.family.Family.learn", refuse)
+    again = analyse(checkpoint=tmp_path / "work").to_json(tmp_path / "again.json").read_text()
+    assert again == first
+    with pytest.raises(AssertionError, match="done before"):
+        analyse(checkpoint=tmp_path / "other")

@@ -16,7 +16,7 @@ from parsimon.statistician import analyse, load_model
 from parsimon.statistician.asked_table import read_question
 from parsimon.statistician.contributions import joint_variables
 from parsimon.statistician.families import model_size
-from parsimon.statistician.families.contender import Setting
+from parsimon.statistician.families.family import Setting
 from parsimon.statistician.families.feature_fronts import FORMULA, formula_text, short_numbers
 from parsimon.statistician.feature_front import formula_front
 from parsimon.statistician.prepare import Screener
@@ -29,8 +29,8 @@ TABLE["power"] = TABLE["dose"] * TABLE["mass"] + 0.05 * RNG.normal(size=90)
 
 @pytest.fixture(scope="module")
 def analysis():
-    options = {"families": "formula", "rivals": "boosting", "outer": 2, "n_jobs": 1}
-    return analyse(TABLE, "power", family="linear", **options)
+    options = {"families": "formula", "rivals": "linear,boosting", "outer": 2, "n_jobs": 1}
+    return analyse(TABLE, "power", **options)
 
 
 def test_a_report_has_the_front_of_formulas_and_their_honest_error(analysis):
@@ -76,7 +76,7 @@ def test_a_page_about_noise_says_that_no_formula_predicts():
     rng = np.random.default_rng(3)
     table = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
     table["sick"] = np.where(rng.normal(size=60) > 0, "yes", "no")
-    found = analyse(table, "sick", family="linear", families="formula", outer=2, n_jobs=1)
+    found = analyse(table, "sick", families="formula", rivals="linear", outer=2, n_jobs=1)
     front = found.findings.formulas
     assert not front.chosen.features
     assert front.chosen.error <= front.guessing * 1.05
@@ -118,7 +118,7 @@ def test_a_page_says_of_how_many_rows_formulas_were_searched(analysis):
     assert "drawn at random" not in str(write(analysis.findings))
     x = np.random.default_rng(0).normal(size=(700, 2))
     many = pd.DataFrame(x, columns=["a", "b"]).assign(y=x[:, 0])
-    model = FORMULA.fit(many[["a", "b"]], x[:, 0], "regression", np.random.SeedSequence(0))
+    model = FORMULA.learn(many[["a", "b"]], x[:, 0], "regression", np.random.SeedSequence(0))
     asked = read_question(many, "y", positive=None, task="auto")
     front = formula_front(model[-1], asked.questions[0], ())
     assert front.n_rows == 600

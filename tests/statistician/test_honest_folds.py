@@ -13,23 +13,24 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from parsimon.evaluation.tempering import temper, tempered_slope
-from parsimon.statistician.comparison import as_fitted, compared, fitted_contender
+from parsimon.statistician.comparison import as_fitted, compared
 from parsimon.statistician.families import ModelSize, Question, model_size
-from parsimon.statistician.families.contenders import chosen_contenders
 from parsimon.statistician.families.feature_fronts import few_columns
-from parsimon.statistician.families.gp import GaussianProcesses
-from parsimon.statistician.families.series_contenders import plain_methods
-from parsimon.statistician.fold_answers import (
+from parsimon.statistician.families.kernel_search import KernelSearchFamily
+from parsimon.statistician.families.registered import chosen_families
+from parsimon.statistician.families.series_families import plain_methods
+from parsimon.statistician.folds import (
     FoldAnswers,
     Told,
-    UnchangedTable,
-    run_contenders,
+    plan_folds,
+    run_folds,
     tempered_answers,
 )
-from parsimon.statistician.outer_folds import honest_findings, outside_predictions
-from parsimon.statistician.question import plan_folds, run_searches
+from parsimon.statistician.looking import look_at_folds
+from parsimon.statistician.outer_folds import folds_of, honest_findings, outside_predictions
+from parsimon.statistician.seen_tables import PreparedTable, UnchangedTable
 from parsimon.statistician.selection import select_columns
-from parsimon.statistician.study import folds_as_told
+from parsimon.statistician.table_model import as_table_model
 from parsimon.statistician.wide import select_features
 
 
@@ -66,21 +67,22 @@ def question(n=60, task="classification", noise=False):
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_errors_of_the_comparison_are_those_of_refits_to_training_rows(task):
-    whole, contenders = question(task=task), chosen_contenders((), "linear,tree")
+    whole, families = question(task=task), chosen_families((), "linear,tree")
     parts = plan_folds(whole, 3, seed())
-    answers = run_contenders(contenders, whole, parts, seed())
-    found = {one.name: one for one in compared(answers, contenders, whole).models}
-    losses = {one.name: np.empty(60) for one in contenders}
+    answers, _ = run_folds(families, [whole], parts, seed())
+    found = {one.name: one for one in compared(answers, families, whole).models}
+    losses = {one.name: np.empty(60) for one in families}
     classes = ("no", "yes") if task == "classification" else ()
     for part, child in zip(parts, seed().spawn(3), strict=True):
-        own = child.spawn(len(contenders))
-        for contender, one in zip(contenders, own, strict=True):
-            model = fitted_contender(contender, whole.at(part.train), one, classes=classes)
+        own = child.spawn(len(families))
+        for family, one in zip(families, own, strict=True):
+            fitted = family.fit(PreparedTable.of([whole.at(part.train)]), one)
+            model = as_table_model(fitted, classes=classes)
             told, truth = model.predict(whole.table.iloc[part.test]), whole.values[part.test]
             if task == "classification":
-                losses[contender.name][part.test] = (told == "yes") != truth
+                losses[family.name][part.test] = (told == "yes") != truth
             else:
-                losses[contender.name][part.test] = (told - truth) ** 2
+                losses[family.name][part.test] = (told - truth) ** 2
     unit = 1.0 if task == "classification" else losses["guessing"].mean()
     for name, rows in losses.items():
         assert found[name].error.estimate == pytest.approx(rows.mean() / unit, rel=1e-6)
@@ -89,27 +91,37 @@ def test_errors_of_the_comparison_are_those_of_refits_to_training_rows(task):
 def test_the_comparison_stays_at_chance_on_random_labels():
     """These models have learnt their own rows by heart."""
     models = {"nearest": KNeighborsClassifier(1), "tree": DecisionTreeClassifier(random_state=0)}
-    contenders, errors = chosen_contenders((), list(models.items())), []
+    families, errors = chosen_families((), list(models.items())), []
     for n in (90, 91, 92):
         noise = question(n, noise=True)
-        answers = run_contenders(contenders, noise, plan_folds(noise, 2, seed()), seed())
-        found = {
-            one.name: one.error.estimate for one in compared(answers, contenders, noise).models
-        }
+        answers, _ = run_folds(families, [noise], plan_folds(noise, 2, seed()), seed())
+        found = {one.name: one.error.estimate for one in compared(answers, families, noise).models}
         errors.append([found[name] for name in models])
     # Three standard errors of a share of 273 rows.
     np.testing.assert_allclose(np.mean(errors, axis=0), 0.5, atol=0.091)
 
 
+def searched(whole, parts):
+    """Return what a search over kernels says on folds, of structures seen there."""
+    looked = look_at_folds([whole], parts, seed(), whole=False)
+    answers, _ = run_folds([KernelSearchFamily(depth=1)], [whole], parts, seed(), looked=looked)
+    return folds_of("kernel search", [whole], answers, looked)
+
+
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_a_fold_of_a_search_says_what_a_search_of_its_training_rows_alone_says(task):
-    whole, family = question(45, task), GaussianProcesses(depth=1)
+    whole = question(45, task)
     part = plan_folds(whole, 3, seed())[0]
-    _, (fold,) = run_searches(family, [whole], [part], seed(), whole=False)
-    (alone,), _ = run_searches(family.briefly(), [whole.at(part.train)], [], seed())
-    assert fold.words == alone.result.chosen.words
+    (fold,) = searched(whole, [part])
+    own = seed().spawn(1)[0].spawn(1)[0]
+    alone = KernelSearchFamily(depth=1).briefly().fit(PreparedTable.of([whole.at(part.train)]), own)
+    assert fold.words == alone.answers[0].result.chosen.words
+    assert fold.claims == alone.answers[0].question.structures.claims("y")
     assert fold.baseline == whole.y[part.train].mean()
-    np.testing.assert_allclose(fold.prediction, alone.predict(whole.table.iloc[part.test]))
+    rows = alone.seen.numbers(whole.table.iloc[part.test])
+    value = alone.predict(rows, whole.n_classes).value
+    expected = value[:, 1] if task == "classification" else value
+    np.testing.assert_allclose(fold.prediction, expected)
     outside = outside_predictions(45, [fold])
     np.testing.assert_array_equal(outside[part.test], fold.prediction)
     assert np.isnan(outside[part.train]).all()
@@ -120,7 +132,7 @@ def test_folds_of_a_search_stay_at_chance_on_random_labels():
     for n in (40, 42):
         noise = question(n, noise=True)
         parts = plan_folds(noise, 2, seed())
-        _, folds = run_searches(GaussianProcesses(depth=1), [noise], parts, seed(), whole=False)
+        folds = searched(noise, parts)
         found = honest_findings(noise.y, folds, "classification")
         areas.append(found.auc.estimate)
         assert found.auc.low < 0.5
@@ -200,7 +212,7 @@ def test_the_error_of_few_columns_is_that_of_searches_of_training_rows():
     for part, child in zip(parts, comparing.spawn(2), strict=True):
         # Guessing, a linear model and boosting are asked before it.
         own = child.spawn(4)[3]
-        search = few_columns().fit(
+        search = few_columns().learn(
             whole.table.iloc[part.train], whole.values[part.train], whole.task, own
         )
         wrong[part.test] = search.predict(whole.table.iloc[part.test]) != whole.values[part.test]
@@ -222,8 +234,8 @@ def test_errors_of_series_are_those_of_refits_to_training_series():
     X[codes == 1, 2:5] += 1.0
     whole = asked(pd.DataFrame({"series": list(X[:, None])}), codes)
     parts = plan_folds(whole, 3, seed())
-    contenders = plain_methods(fast=True)
-    answers = run_contenders(contenders, whole, parts, seed(), prepare=UnchangedTable.of)
+    families = plain_methods(fast=True)
+    answers, _ = run_folds(families, [whole], parts, seed(), prepare=UnchangedTable.of)
     for one, part in zip(answers, parts, strict=True):
         for name, model in (
             ("guessing", DummyClassifier(strategy="prior")),
@@ -238,10 +250,10 @@ def test_series_without_signal_are_measured_at_chance():
     rng = np.random.default_rng(1)
     X, codes = rng.normal(size=(90, 8)), np.arange(90) % 2
     whole = asked(pd.DataFrame({"series": list(X[:, None])}), codes)
-    contenders = plain_methods(fast=True)
+    families = plain_methods(fast=True)
     parts = plan_folds(whole, 2, seed())
-    answers = run_contenders(contenders, whole, parts, seed(), prepare=UnchangedTable.of)
-    for model in compared(answers, contenders, whole, by_errors=True).models:
+    answers, _ = run_folds(families, [whole], parts, seed(), prepare=UnchangedTable.of)
+    for model in compared(answers, families, whole, by_errors=True).models:
         # Three standard errors of a share of 90 rows.
         assert model.error.estimate == pytest.approx(0.5, abs=0.16)
 
@@ -249,7 +261,7 @@ def test_series_without_signal_are_measured_at_chance():
 def test_an_area_of_folds_is_that_of_predictions_outside():
     noise = question(40)
     parts = plan_folds(noise, 2, seed())
-    _, folds = run_searches(GaussianProcesses(depth=1), [noise], parts, seed(), whole=False)
+    folds = searched(noise, parts)
     found = honest_findings(noise.y, folds, "classification")
     outside = outside_predictions(40, folds)
     assert found.auc.estimate == pytest.approx(roc_auc_score(noise.y, outside))
@@ -261,7 +273,7 @@ def test_the_baseline_of_a_model_told_of_folds_is_the_mean_of_their_training_row
     whole = question(12)
     test = np.flatnonzero(whole.y == 1)[:3]
     answers = [FoldAnswers(test, {"a": Told(np.full((3, 2), 0.5), ModelSize((), 1.0, ""), 0, 0.0)})]
-    (found,) = folds_as_told([whole], [], answers, "a")
+    (found,) = folds_of("a", [whole], answers)
     rest = np.setdiff1d(np.arange(12), test)
     np.testing.assert_array_equal(found.train, rest)
     assert found.baseline == pytest.approx(whole.y[rest].mean())
@@ -283,8 +295,8 @@ def test_what_only_calls_classes_is_believed_as_often_as_it_was_right():
         )
         for half in halves
     ]
-    contenders = chosen_contenders((), "linear")
-    found = compared(answers, contenders, asked(pd.DataFrame({"x": truth * 1.0}), truth))
+    families = chosen_families((), "linear")
+    found = compared(answers, families, asked(pd.DataFrame({"x": truth * 1.0}), truth))
     (own,) = [one for one in found.models if one.name == "linear model"]
     wrong = called != truth
     rate = (wrong.sum() + 1) / 32

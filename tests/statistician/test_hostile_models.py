@@ -14,11 +14,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import all_estimators
 
 from parsimon import __version__
 from parsimon.exceptions import CheckpointError, InvalidInputError
 from parsimon.pareto._checkpoint import read_checkpoint, write_checkpoint
 from parsimon.statistician import load_model, save_model
+from parsimon.statistician._loaded_models import _needs_trust
 from parsimon.statistician.saving import FORMAT, FORMAT_VERSION, StoredRange, StoredSeed
 
 RNG = np.random.default_rng(0)
@@ -224,6 +226,28 @@ def test_estimators_whose_compiled_code_is_not_checked_need_trust(tmp_path):
     save_model(model, tmp_path / "model.skops", trusted=[GradientBoostingClassifier])
     again = load_model(tmp_path / "model.skops", trusted=[GradientBoostingClassifier])
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_what_scikit_learn_predicts_with_numpy_needs_no_trust_and_the_rest_does():
+    """Of packages with compiled code or words of their own only what is checked here is known."""
+    others = ("cluster", "neighbors", "manifold", "semi_supervised", "feature_extraction")
+    apart = {
+        *("GradientBoostingClassifier", "GradientBoostingRegressor", "IsolationForest"),
+        *("RandomTreesEmbedding", "SplineTransformer", "KNNImputer", "NMF", "MiniBatchNMF"),
+        *("LatentDirichletAllocation", "DictionaryLearning", "MiniBatchDictionaryLearning"),
+        *("SparseCoder", "SparsePCA", "MiniBatchSparsePCA"),
+    }
+    checked = {"KMeans", "KNeighborsClassifier", "KNeighborsRegressor"}
+    estimators = dict(all_estimators())
+    assert apart | checked <= set(estimators)
+    paths = {name: f"{kind.__module__}.{name}" for name, kind in estimators.items()}
+    inside = {name for name, path in paths.items() if path.split(".")[1] in others}
+    assert {name for name, path in paths.items() if _needs_trust(path)} == apart | inside - checked
+    for part in ("_loss.link.LogitLink", "metrics._scorer._Scorer", "utils._bunch.Bunch"):
+        assert not _needs_trust(f"sklearn.{part}")
+    assert not _needs_trust("sklearn.base.BaseEstimator")
+    assert not _needs_trust("numpy.ndarray")
+    assert _needs_trust("sklearn.elsewhere.LogisticRegression")
 
 
 def test_a_checkpoint_that_claims_more_than_it_holds_is_refused(tmp_path):

@@ -6,8 +6,11 @@ from parsimon.gp._memory import FailedFit
 from parsimon.kernels import Linear, Periodic, SquaredExponential
 from parsimon.kernels.form import same_structure
 from parsimon.statistician.families.gp import _parts
-from parsimon.statistician.families.gp._parts import interaction_findings, separated
-from parsimon.statistician.families.gp._variables import variable_findings
+from parsimon.statistician.families.gp._parts import (
+    interaction_findings,
+    separated,
+    variable_findings,
+)
 from tests.statistician.questions import result_of, table
 
 SE = SquaredExponential

@@ -6,17 +6,17 @@ cells are filled or emptied, levels are new. The fold's search, and what it says
 that were left alone, must be the same bit by bit.
 """
 
-import importlib
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from parsimon.statistician import analyse
-from parsimon.statistician import question as questions
+from parsimon.statistician import analyse, comparison, looking
 from parsimon.statistician.families import Question
-from parsimon.statistician.families.gp import GaussianProcesses
-from parsimon.statistician.question import plan_folds, run_searches
+from parsimon.statistician.families.gp import _kernel_fit
+from parsimon.statistician.families.kernel_search import KernelSearchFamily
+from parsimon.statistician.folds import plan_folds, run_folds
+from parsimon.statistician.looking import look_at_folds
+from parsimon.statistician.outer_folds import folds_of
 
 N_ROWS, N_NOISE = 90, 6
 
@@ -24,8 +24,9 @@ N_ROWS, N_NOISE = 90, 6
 @pytest.fixture(autouse=True)
 def _small_searches(monkeypatch):
     """Draw a sample of rows and screen most variables away, as in a large table."""
-    monkeypatch.setattr(questions, "SEARCHED_ROWS", 45)
-    monkeypatch.setattr(questions, "SEARCHED_VARIABLES", 4)
+    monkeypatch.setattr(looking, "FIRST_ROWS", 45)
+    monkeypatch.setattr(_kernel_fit, "SEARCHED_ROWS", 45)
+    monkeypatch.setattr(_kernel_fit, "SEARCHED_VARIABLES", 4)
 
 
 def seed():
@@ -90,10 +91,12 @@ def with_other_cells(table, rows, values):
 
 
 def measured(question, part, base):
-    family = GaussianProcesses(depth=1, base=base)
-    _, (fold,) = run_searches(family, [question], [part], seed(), whole=False)
+    family = KernelSearchFamily(depth=1, base=base)
+    looked = look_at_folds([question], [part], seed(), whole=False)
+    answers, _ = run_folds([family], [question], [part], seed(), looked=looked)
+    (fold,) = folds_of("kernel search", [question], answers, looked)
     assert not fold.failure
-    return fold
+    return fold, answers[0].told["kernel search"]
 
 
 # What learns from cells or from targets is seen where both change, unless one hides the other.
@@ -119,15 +122,13 @@ def test_a_fold_learns_nothing_from_its_test_rows(kind, base, change):
         new_values[other] = (
             values.max() - values[other] + (0.0 if kind.endswith("classes") else 100.0)
         )
-    before = measured(asked(kind, table, values), part, base)
-    after = measured(asked(kind, new_table, new_values), part, base)
+    before, told = measured(asked(kind, table, values), part, base)
+    after, told_after = measured(asked(kind, new_table, new_values), part, base)
     assert before.variables, "a search that finds nothing shows nothing"
-    for name in ("words", "variables", "guide_error", "baseline", "kept", "failures"):
+    for name in ("words", "variables", "guide_error", "baseline", "claims", "failure"):
         assert getattr(before, name) == getattr(after, name), name
-    assert before.told.keys() == after.told.keys()
-    for name in before.told:
-        for ours, theirs in zip(before.told[name], after.told[name], strict=True):
-            np.testing.assert_array_equal(ours[alone], theirs[alone])
+    assert told.size == told_after.size
+    np.testing.assert_array_equal(told.value[alone], told_after.value[alone])
 
 
 class FoldsAreOver(Exception):
@@ -138,25 +139,24 @@ class FoldsAreOver(Exception):
 def test_an_analysis_keeps_test_rows_from_its_folds(kind, monkeypatch):
     seen = []
 
-    def spied(family, asked_questions, parts, seed, **options):
-        _, folds = run_searches(family, asked_questions, parts, seed, **{**options, "whole": False})
-        seen.append((parts, folds))
+    def spied(families, asked_questions, parts, seed, *, looked, **options):
+        search = [one for one in families if one.searches]
+        answers, _ = run_folds(search, asked_questions, parts, seed, looked=looked)
+        seen.append((parts, folds_of("kernel search", asked_questions, answers, looked)))
         raise FoldsAreOver
 
-    # The package has a function of the module's name.
-    module = importlib.import_module("parsimon.statistician.analyse")
-    monkeypatch.setattr(module, "run_searches", spied)
+    monkeypatch.setattr(comparison, "run_folds", spied)
     values = targets(kind)
     outcome = values if kind == "number" else np.where(values == 1, "ill", "well")
 
-    def folds_of(table):
+    def ended(table):
         with pytest.raises(FoldsAreOver):
             analyse(table.assign(outcome=outcome), "outcome", depth=1, outer=2, n_jobs=1)
         return seen.pop()
 
-    parts, folds = folds_of(cells())
+    parts, folds = ended(cells())
     changed = with_other_cells(cells(), parts[0].test[::2], values)
-    new_parts, new_folds = folds_of(changed)
+    new_parts, new_folds = ended(changed)
     for one, another in zip(parts, new_parts, strict=True):
         np.testing.assert_array_equal(one.test, another.test)
     before, after = folds[0], new_folds[0]

@@ -1,7 +1,8 @@
 import pytest
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.statistician.analyse import AnalysisOptions, as_base
+from parsimon.statistician.analysis_options import AnalysisOptions
+from parsimon.statistician.families.kernel_search import as_base
 from parsimon.statistician.time_budget import TimeBudget
 
 
@@ -23,13 +24,11 @@ def test_bad_options_are_refused(changes, message):
 
 
 def test_fast_means_a_shallow_search_without_outer_folds():
-    assert (AnalysisOptions().n_outer, AnalysisOptions().family.depth_for(9)) == (None, 4)
-    assert (AnalysisOptions(fast=True).n_outer, AnalysisOptions(fast=True).family.depth_for(9)) == (
-        0,
-        2,
-    )
-    assert AnalysisOptions().family.depth_for(1) == 1
-    assert AnalysisOptions(depth=3, fast=True).family.depth_for(1) == 3
+    assert (AnalysisOptions().n_outer, AnalysisOptions().kernels.depth_for(9)) == (None, 4)
+    fast = AnalysisOptions(fast=True)
+    assert (fast.n_outer, fast.kernels.depth_for(9)) == (0, 2)
+    assert AnalysisOptions().kernels.depth_for(1) == 1
+    assert AnalysisOptions(depth=3, fast=True).kernels.depth_for(1) == 3
 
 
 @pytest.mark.parametrize("base", ["se,rbf", "", ","])

@@ -29,7 +29,7 @@ from parsimon.statistician.families.phylo import _clades as judging
 from parsimon.statistician.families.phylo._clades import judge
 from parsimon.statistician.families.phylo._regressions import (
     _whitened_share,
-    fit,
+    fit_regression,
     list_ancestors,
     regression_size,
 )
@@ -178,7 +178,7 @@ def test_all_models_stand_on_one_front(analysis):
 
 
 def test_degrees_of_freedom_of_relatives_are_a_trace(traits):
-    fitted = fit("pgls", traits.tree, traits.X, traits.y)
+    fitted = fit_regression("pgls", traits.tree, traits.X, traits.y)
     gaussian, share = fitted.regressor.gaussian_, fitted.regressor.lambda_
     V = gaussian.covariance()
     smoother = (V - (1 - share) * np.diag(np.diag(V))) @ np.linalg.inv(V)
@@ -190,7 +190,9 @@ def test_degrees_of_freedom_of_relatives_are_a_trace(traits):
 def test_the_recommended_model_takes_tables_of_species(analysis, table, tmp_path):
     for fitted in (
         analysis.recommended,
-        analysis._trait_model(fit("phyrvm", analysis.traits.clade, analysis.X, analysis.y)),
+        analysis._trait_model(
+            fit_regression("phyrvm", analysis.traits.clade, analysis.X, analysis.y)
+        ),
     ):
         rows = table.rename_axis("tip").reset_index().iloc[[3, 17, 5]]
         rows.loc[5, "trait1"] = np.nan
@@ -303,12 +305,12 @@ def test_shares_that_add_up_to_one_are_regressed_on(rng):
     shares.columns = list("abcde")
     y = pd.Series(3 * shares["a"] - shares["b"] + 0.05 * rng.normal(size=24), name="y")
     traits = read_traits(shares.assign(y=y), TREE, "y")
-    model = fit("pgls", traits.tree, traits.X, traits.y)
+    model = fit_regression("pgls", traits.tree, traits.X, traits.y)
     assert len(model.columns) == 4
     rows = traits.X.iloc[:5].add([0.01, -0.01, 0, 0, 0])
     # Which column is left out changes nothing about predictions.
     other = next(name for name in "abcde" if name not in traits.table.redundant)
-    without = fit("pgls", traits.tree, traits.X.drop(columns=other), traits.y)
+    without = fit_regression("pgls", traits.tree, traits.X.drop(columns=other), traits.y)
     assert len(without.columns) == 4
     np.testing.assert_allclose(model.predict(rows)[0], without.predict(rows)[0], rtol=1e-5)
 

@@ -14,9 +14,9 @@ from parsimon.exceptions import CheckpointWarning, InvalidInputError
 from parsimon.phylo import PGLS, CladeKFold, PhyRVM, brownian_traits, yule_tree
 from parsimon.statistician import analyse_traits
 from parsimon.statistician import traits as analyse
-from parsimon.statistician.families.phylo import Phylogeny, _clades
+from parsimon.statistician.families.phylo import _clades, regressions
 from parsimon.statistician.families.phylo._clades import _over_folds, judge
-from parsimon.statistician.families.phylo._regressions import fit
+from parsimon.statistician.families.phylo._regressions import fit_regression
 from parsimon.statistician.families.phylo._species import read_traits
 from parsimon.statistician.finished_work import FinishedWork
 
@@ -116,7 +116,7 @@ def test_differences_hold_together(analysis, traits):
     for name in ("phyrvm", "relatives", "mean"):
         squares[name] = np.empty(len(y))
         for train, test in folds:
-            fitted = fit(name, traits.tree, traits.X.iloc[train], traits.y.iloc[train])
+            fitted = fit_regression(name, traits.tree, traits.X.iloc[train], traits.y.iloc[train])
             squares[name][test] = (y[test] - fitted.predict(traits.X.iloc[test])[0]) ** 2
 
     def gap(name, rows):
@@ -149,7 +149,7 @@ def test_each_fold_decides_which_columns_others_determine(rng):
     assert list(traits.X) == ["a", "b", "c"]
     assert traits.table.redundant == ()
     train = folds[0][0]
-    model = fit("pgls", traits.tree, traits.X.iloc[train], traits.y.iloc[train])
+    model = fit_regression("pgls", traits.tree, traits.X.iloc[train], traits.y.iloc[train])
     assert len(model.columns) == 1
     assert np.isfinite(model.predict(traits.X.iloc[own])[0]).all()
     judged = judge(traits, "pgls", 3, np.random.SeedSequence(0), lambda _: None)
@@ -193,10 +193,8 @@ def test_fewer_folds_are_judged_in_a_short_time(traits, monkeypatch):
 
 
 def test_each_fold_is_fitted_twice_within_a_limit(traits, monkeypatch, clock):
-    family = Phylogeny(tree=traits.tree, leading="phyrvm")
-    monkeypatch.setattr(
-        _clades, "run_searches", lambda *_, **__: setattr(clock, "now", clock.now + 2)
-    )
+    family = regressions(traits.tree)
+    monkeypatch.setattr(_clades, "run_folds", lambda *_, **__: setattr(clock, "now", clock.now + 2))
     # 65 of 100 seconds, less the 2 of the first, at 2.6 seconds a fit.
     assert _clades._affordable_folds(traits, family, 20, 100, 1) == 12
     assert _clades._affordable_folds(traits, family, 20, 100, 2) == 20

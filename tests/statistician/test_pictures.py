@@ -7,20 +7,17 @@ import numpy as np
 import pytest
 
 from parsimon.kernels import Constant, Linear
-from parsimon.report.figures import ClassRows
 from parsimon.report.findings import KernelSearchFindings, Study
-from parsimon.report.row_findings import CategoryFinding, Interval, LevelFinding
-from parsimon.statistician.families.gp._kernel_figures import (
+from parsimon.statistician.families.gp._parts import (
     MOST_CHILDREN,
-    KernelView,
+    component_findings,
     draw_search,
-    line_in_band,
+    interaction_findings,
     search_nodes,
+    variable_findings,
 )
-from parsimon.statistician.families.gp._parts import component_findings, interaction_findings
-from parsimon.statistician.families.gp._variables import variable_findings
-from parsimon.statistician.measure import check_findings, front_models
-from parsimon.statistician.study import data_picture, study_figures
+from parsimon.statistician.measure import front_models
+from parsimon.statistician.study import data_picture, searched_model, study_figures
 from tests.statistician.questions import asked, result_of, table
 
 HOSTILE = "<script>$x$</script>"
@@ -45,8 +42,6 @@ def study_of(subject):
         variables=variable_findings(subject),
         components=component_findings(subject),
         interactions=interaction_findings(subject),
-        honest=None,
-        checks=check_findings(subject),
         search=KernelSearchFindings(
             n_candidates=len(subject.search.history_),
             n_cross_validated=1,
@@ -78,15 +73,14 @@ def rows(n_rows=80):
 @pytest.fixture(scope="module")
 def classes():
     X, f = rows()
-    # Neither variable says anything alone, so that the search needs patience.
-    subject = result_of(X, f > 0, depth=2, patience=2)
+    subject = result_of(X, f > 0, depth=2)
     return asked(subject, positive="<b>ill</b> $y$")
 
 
 @pytest.fixture(scope="module")
 def numbers():
     X, f = rows(60)
-    subject = result_of(X, 100 + 10 * f + 15 * X[HOSTILE], depth=2, patience=2)
+    subject = result_of(X, 100 + 10 * f + 15 * X[HOSTILE], depth=2)
     return asked(subject, target=HOSTILE)
 
 
@@ -103,9 +97,6 @@ def drawn_numbers(numbers):
 def named(study):
     """Return all names of pictures in a study, in any order, without empty ones."""
     found = [study.front_picture, study.search.picture]
-    found += [study.checks.calibration_picture, study.checks.roc_picture]
-    found += [one.picture for one in (*study.variables, *study.components, *study.interactions)]
-    found += [one.cumulative_picture for one in study.components]
     return sorted(name for name in found if name)
 
 
@@ -123,8 +114,6 @@ def test_every_picture_is_named_once_and_is_small(kind, request):
         root = ElementTree.fromstring(one.svg)
         assert root[0].text == one.title
         assert one.caption.endswith(".")
-    assert bool(study.checks.roc_picture) == (kind == "classes")
-    assert all(bool(one.picture) == one.in_model for one in study.variables)
 
 
 def test_nothing_but_names_of_pictures_changes(classes, drawn_classes):
@@ -133,24 +122,18 @@ def test_nothing_but_names_of_pictures_changes(classes, drawn_classes):
         after,
         front_picture="",
         search=replace(after.search, picture=""),
-        checks=replace(after.checks, calibration_picture="", roc_picture=""),
-        variables=tuple(replace(one, picture="", line="") for one in after.variables),
-        interactions=tuple(replace(one, picture="") for one in after.interactions),
-        components=tuple(
-            replace(one, picture="", cumulative_picture="") for one in after.components
-        ),
     )
     assert blank == before
 
 
-def test_hostile_names_stand_literally_in_titles_and_captions(drawn_classes):
-    study, pictures = drawn_classes
-    found = {one.name: one for one in pictures}
-    variable = next(one for one in study.variables if one.variable.name == HOSTILE)
-    picture = found[variable.picture]
-    assert HOSTILE in picture.title
-    assert HOSTILE in picture.caption
-    assert "<b>ill</b> $y$" in picture.caption
+def test_checks_of_a_search_and_its_rows_are_drawn(classes, numbers):
+    for subject in (classes, numbers):
+        checks, explained, pictures = searched_model(subject, (), None)
+        names = {one.name for one in pictures}
+        assert checks.calibration_picture in names
+        assert (checks.roc_picture in names) == (subject is classes)
+        assert {one.picture for one in explained} < names
+        assert checks.source == "leave-one-out"
 
 
 def test_a_study_without_structure_has_pictures_of_what_was_tried():
@@ -163,56 +146,13 @@ def test_a_study_without_structure_has_pictures_of_what_was_tried():
     assert plt.get_fignums() == []
     assert study.components == ()
     assert {"outcome-search", "outcome-front"} <= {p.name for p in pictures}
-    # Of what was tried, that which looks best is shown.
-    [shown] = [one for one in study.variables if one.picture]
-    assert shown.model.error == min(one.model.error for one in study.variables)
-
-
-def test_dates_say_their_unit_and_searched_rows_are_counted():
-    rng = np.random.default_rng(7)
-    X = table({"visit": rng.uniform(0, 900, 60), "age": rng.normal(size=60)})
-    subject = result_of(X, X["visit"] > 400, depth=1, rows=np.arange(45))
-    study = study_of(replace(subject, question=subject.question.at(np.arange(45))))
-    dated = tuple(
-        replace(one, variable=replace(one.variable, kind="date"))
-        if one.variable.name == "visit"
-        else one
-        for one in study.variables
-    )
-    study, pictures = study_figures(subject, replace(study, variables=dated))
-    captions = {one.name: one.caption for one in pictures}
-    assert "visit (days since the first)" in captions[study.variables[0].picture]
-    assert "Fitted to the 45 rows of the search." in captions[study.variables[0].picture]
 
 
 def test_one_of_several_questions_draws_what_it_says_and_no_more(classes):
     several = replace(classes, question=replace(classes.question, n_questions=3))
     study, pictures = study_figures(several, study_of(several))
-    assert {one.name.split("-")[1] for one in pictures} == {"variable", "interaction"}
+    assert not pictures
     assert study.search.picture == ""
-
-
-def test_levels_of_a_category_are_drawn_as_one(classes):
-    level = LevelFinding(level=HOSTILE, n_rows=40, value=Interval(estimate=0.2, low=0.1, high=0.4))
-    other = replace(level, level="b", value=Interval(estimate=0.7, low=0.6, high=0.8))
-    found = CategoryFinding(column="ward", levels=(level, other))
-    study, pictures = study_figures(classes, replace(study_of(classes), categories=(found,)))
-    [drawn] = [one for one in pictures if one.name == study.categories[0].picture]
-    assert drawn.caption.startswith("Share of <b>ill</b> $y$ at each level of ward.")
-    texts = [one.text for one in ElementTree.fromstring(drawn.svg).iter() if one.text]
-    assert f"{HOSTILE} (40)" in texts
-
-
-def test_a_function_of_a_number_is_in_its_units(numbers):
-    best = numbers.search.best_candidate_
-    columns = list(best.columns)
-    mean, variance = KernelView(numbers).function(best, columns)(
-        numbers.question.X.iloc[:, columns].to_numpy()
-    )
-    expected, sd = numbers.search.best_estimator_.predict(numbers.question.X, return_std=True)
-    np.testing.assert_allclose(mean, expected, rtol=1e-6)
-    # A low-rank prior may leave out a millionth of a variance, in squares of the target's unit.
-    np.testing.assert_allclose(variance, sd**2, rtol=0, atol=1e-6 * np.var(numbers.question.y))
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 3, 4])
@@ -270,27 +210,3 @@ def test_long_kernels_are_numbered_and_explained(classes):
     assert any(text.get_text().startswith("x1 × x2") for text in ax.texts)
     assert "x1: a very long name of a variable; x2: another very long name" in ax.get_label()
     plt.close("all")
-
-
-@pytest.mark.parametrize(
-    ("curve", "rows"),
-    [
-        (lambda x: 2 - 3 * x, "all"),
-        (lambda x: np.maximum(2 * np.abs(x) - 5.6, 0), "most"),
-        (lambda x: 4 * np.sin(2 * x), "few"),
-    ],
-)
-def test_a_line_is_looked_for_within_the_band(curve, rows):
-    values = np.linspace(-3, 3, 200)
-    points = ClassRows(np.column_stack([values, values > 0]), values > 0)
-    found = line_in_band(lambda X: (curve(X[:, 0]), np.full(len(X), 0.01)), points, 0)
-    assert found.rows == rows
-    if rows != "few":
-        off = np.abs(found.heights - curve(found.grid))
-        assert off.max() <= 0.2 + 1e-9
-        np.testing.assert_allclose(np.diff(found.heights, 2), 0, atol=1e-9)
-    if rows == "all":
-        # Of a straight curve the line is the curve itself.
-        np.testing.assert_allclose(found.heights, curve(found.grid), atol=1e-9)
-    assert (found.grid[0] == values[0]) == (rows == "all")
-    assert line_in_band(lambda X: (X[:, 0], X[:, 0] ** 2), points, 1) is None

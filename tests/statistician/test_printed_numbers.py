@@ -20,8 +20,8 @@ from parsimon.statistician.prepare import Preparer
 
 THIN = "\u202f"
 # The numbers of other families are computed again in the tests of comparisons.
-FAST = {"fast": True, "rivals": ["linear", "tree"]}
-FEW = {"outer": 2, "families": "none", "rivals": ["linear", "tree"]}
+FAST = {"fast": True, "rivals": "none"}
+FEW = {"outer": 2, "families": "gp", "rivals": ["linear", "tree"]}
 
 
 def doses(n, seed=0):
@@ -106,29 +106,16 @@ def report(request):
     recorded = []
     # The function of that name hides the module.
     analysing = import_module("parsimon.statistician.analyse")
-    plain = analysing.run_searches
+    plain = analysing.folds_of
 
-    def recording(*arguments, **more):
-        answers, folds = plain(*arguments, **more)
-        recorded.extend(folds)
-        return answers, folds
-
-    told = []
-    retold = analysing.folds_as_told
-    temper = analysing.folds_as_tempered
-
-    def recording_tempered(*arguments):
-        recorded[:] = temper(*arguments)
-        return list(recorded)
-
-    def recording_told(*arguments):
-        told.extend(retold(*arguments))
-        return told
+    def recording(name, questions, answers, looked):
+        folds = plain(name, questions, answers, looked)
+        # First those of the model to use.
+        recorded.append(folds)
+        return folds
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(analysing, "run_searches", recording)
-        patch.setattr(analysing, "folds_as_told", recording_told)
-        patch.setattr(analysing, "folds_as_tempered", recording_tempered)
+        patch.setattr(analysing, "folds_of", recording)
         analysis = analyse(make(), target, depth=1, n_jobs=1, **options)
     frame = make()
     text = to_markdown(write(analysis.findings)).replace(THIN, " ").replace("−", "-")
@@ -138,9 +125,8 @@ def report(request):
         target=target,
         analysis=analysis,
         findings=analysis.findings,
-        folds=recorded,
-        # The page is about the model to use, which may be another than that of the search.
-        told=told or recorded,
+        folds=recorded[0],
+        is_search=analysis.findings.recommended is None,
         text=text,
     )
 
@@ -153,7 +139,7 @@ def studies(report):
     """Yield each study with its answer and its folds; nothing for numbers."""
     for place, study in enumerate(report.findings.studies):
         folds = [one for one in report.folds if one.question == place]
-        yield study, report.analysis.answers[place], folds
+        yield study, report.analysis.search.answers[place], folds
 
 
 def pooled(folds):
@@ -225,8 +211,8 @@ def test_levels_are_counted_as_the_table_has_them(report):
     for study in report.findings.studies:
         y = report.used[report.target]
         y = y.to_numpy() if study.task == "regression" else labels(report, study)
-        for one in study.categories:
-            cells = report.used[one.column].astype(str)
+        for one in study.effects:
+            cells = report.used[one.columns[0]].astype(str)
             for level in one.levels:
                 rows = (cells == level.level).to_numpy()
                 assert level.n_rows == rows.sum()
@@ -239,6 +225,8 @@ def test_levels_are_counted_as_the_table_has_them(report):
 
 def test_rows_taken_apart_add_up_to_what_the_model_says(report):
     for study, answer, _ in studies(report):
+        if not report.is_search:
+            continue
         model, question = answer.result.model, answer.result.question
         places = {row: place for place, row in enumerate(question.rows.tolist())}
         # Of several classes the rows of all together are taken apart.
@@ -312,7 +300,7 @@ def test_honest_figures_are_those_of_rows_outside(report):
 
 def test_checks_rest_on_the_predictions_that_they_name(report):
     for study, answer, folds in studies(report):
-        if study.task == "regression":
+        if study.task == "regression" or study.checks.roc is None:
             continue
         checks = study.checks
         y = labels(report, study)[answer.searched]
@@ -361,10 +349,10 @@ def test_the_area_without_outer_folds_is_that_of_folds(report):
 
 def test_scores_are_printed_as_they_were_found(report):
     for study, _, _ in studies(report):
-        if len(report.findings.studies) > 1 or study.task == "regression" or not report.told:
+        if len(report.findings.studies) > 1 or study.task == "regression" or not report.folds:
             continue
         y = labels(report, study)
-        rows, prediction = pooled(report.told)
+        rows, prediction = pooled(report.folds)
         wrong = np.mean((prediction >= 0.5) != y[rows])
         if min(y.mean(), 1 - y.mean()) >= 0.2:
             [error] = said(r"\*\*([\d.]+) %\*\* honest error", report.text)
@@ -381,7 +369,7 @@ def test_scores_are_printed_as_they_were_found(report):
 
 def test_a_number_lies_in_its_interval_as_often_as_is_said(report):
     for study, answer, _ in studies(report):
-        if study.task == "classification":
+        if study.task == "classification" or not report.is_search:
             continue
         y = report.used[report.target].to_numpy()
         without = answer.result.model.leave_one_out()
@@ -391,6 +379,8 @@ def test_a_number_lies_in_its_interval_as_often_as_is_said(report):
 
 def test_rows_worth_a_look_are_rows_of_the_table(report):
     for study, answer, _ in studies(report):
+        if not report.is_search or len(report.findings.studies) > 1:
+            continue
         own = answer.result.own_predictions()
         places = {row: place for place, row in enumerate(answer.result.question.rows.tolist())}
         assert study.checks.surprising

@@ -6,10 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from parsimon.statistician import looking
 from parsimon.statistician.families import Question
-from parsimon.statistician.families.gp import GaussianProcesses
+from parsimon.statistician.families.kernel_search import KernelSearchFamily
+from parsimon.statistician.families.registered import chosen_families
+from parsimon.statistician.folds import plan_folds, run_folds
+from parsimon.statistician.looking import TABLE, look_at_folds, look_closely, steady_claims
 from parsimon.statistician.prepare import Preparer
-from parsimon.statistician.question import look_closely, plan_folds, run_searches
 
 
 def question(n_questions=1):
@@ -39,56 +42,74 @@ def asked():
 
 def searches(asked, **options):
     one, parts = asked
-    return run_searches(
-        GaussianProcesses(depth=1), [one], parts, np.random.SeedSequence(2), **options
-    )
+    family = KernelSearchFamily(depth=1)
+    looked = look_at_folds([one], parts, np.random.SeedSequence(2))
+    whole = [(family, np.random.SeedSequence(2))]
+    seed = np.random.SeedSequence(3)
+    return run_folds([family], [one], parts, seed, whole=whole, looked=looked, **options)
 
 
 def test_folds_look_for_what_is_chosen_and_nothing_else():
-    family = GaussianProcesses(depth=2)
+    family = KernelSearchFamily(depth=2)
     one = question()
     whole, brief = (
         each.search(one, seed=np.random.SeedSequence(0)) for each in (family, family.briefly())
     )
-    assert brief.chosen.key == whole.chosen.key
-    assert len(brief.candidates) < len(whole.candidates)
+    assert brief.best_candidate_.columns == whole.best_candidate_.columns
+    assert len(brief.history_) < len(whole.history_)
     # Another rule compares all kernels, and its folds have to do so too.
-    other = GaussianProcesses(depth=1, choose="one_se")
+    other = KernelSearchFamily(depth=1, choose="one_se")
     assert other.briefly() is other
 
 
 def test_the_number_of_processes_changes_nothing_but_the_time(asked):
-    (one,), folds = searches(asked)
-    (other,), others = searches(asked, n_jobs=2)
-    assert one.result.chosen.words == other.result.chosen.words
-    assert [each.fold for each in others] == [0, 1, 2]
-    for ours, theirs in zip(folds, others, strict=True):
-        np.testing.assert_array_equal(ours.prediction, theirs.prediction)
+    one, other = searches(asked), searches(asked, n_jobs=2)
+    words = [found.whole["kernel search"].answers[0].result.chosen.words for found in (one, other)]
+    assert words[0] == words[1]
+    for ours, theirs in zip(one.answers, other.answers, strict=True):
+        told = [each.told["kernel search"] for each in (ours, theirs)]
+        np.testing.assert_array_equal(told[0].value, told[1].value)
+        assert told[0].questions[0].words == told[1].questions[0].words
 
 
-def test_progress_says_what_is_left(asked):
+def test_progress_says_how_much_is_done(asked):
     said = []
-    searches(asked, done=lambda n_done, left: said.append((n_done, left)))
-    assert said[0] == (0, "still to answer: the table and 3 searches of outer folds")
-    assert said[-2:] == [(3, "still to answer: an outer fold"), (4, "all answered")]
+    searches(asked, done=said.append)
+    assert said == [0, 0.25, 0.5, 0.75, 1]
 
 
 def test_folds_that_would_begin_too_late_are_left_out_and_say_so(asked):
-    answers, folds = searches(asked, time_limit=1e-6)
-    assert len(answers) == 1
-    assert [one.failure for one in folds] == [
-        f"Outer fold {k} was not begun: the time limit was reached." for k in (1, 2, 3)
-    ]
+    one, parts = asked
+    looked = look_at_folds([one], parts, np.random.SeedSequence(2), time_limit=1e-9)
+    assert list(looked) == [TABLE]
+    assert looked[TABLE][0].n_rows == 90
+    families = [*chosen_families((), "linear"), KernelSearchFamily(depth=1)]
+    answers, _ = run_folds(
+        families, [one], parts, np.random.SeedSequence(3), looked=looked, time_limit=1.0
+    )
+    reasons = [each.failures["kernel search"] for each in answers]
+    assert reasons == ["there was no time left"] * 3
+
+
+def test_claims_are_those_of_the_table_that_its_parts_bear_out(asked, monkeypatch):
+    one, parts = asked
+    looked = look_at_folds([one], parts, np.random.SeedSequence(2))
+    assert sorted(looked) == [-1, 0, 1, 2]
+    (claims,) = steady_claims([one], looked)
+    assert {claim.variables for claim in claims if claim.certain} >= {("a",), ("b",)}
+    nothing = {fold: [] if fold != TABLE else found for fold, found in looked.items()}
+    (alone,) = steady_claims([one], nothing)
+    assert [claim.probability for claim in alone] == [claim.probability for claim in claims]
 
 
 def test_one_of_several_classes_is_searched_no_further_than_what_is_supported():
-    family = GaussianProcesses()
+    family = KernelSearchFamily()
     alone, among = (
-        family.search(question(n), seed=np.random.SeedSequence(0)).search.depth for n in (1, 3)
+        family.search(question(n), seed=np.random.SeedSequence(0)).depth for n in (1, 3)
     )
     assert (alone, among) == (4, 1)
-    deeper = GaussianProcesses(depth=2).search(question(3), seed=np.random.SeedSequence(0))
-    assert deeper.search.depth == 2
+    deeper = KernelSearchFamily(depth=2).search(question(3), seed=np.random.SeedSequence(0))
+    assert deeper.depth == 2
 
 
 @pytest.mark.parametrize(("n", "n_folds"), [(90, 5), (20_000, 3)])
@@ -115,8 +136,8 @@ def test_claims_use_all_rows_where_that_is_cheap(monkeypatch):
     assert found.n_rows == 5000
     assert {"a", "b"} == {claim.variables[0] for claim in found.claims() if claim.certain}
     assert look_closely(one, preparer, numbers, seed, time_limit=1e-9).n_rows == 250
-    monkeypatch.setattr("parsimon.statistician.question._MOST_WORK", 0.0)
+    monkeypatch.setattr(looking, "_MOST_WORK", 0.0)
     assert look_closely(one, preparer, numbers, seed).n_rows == 1500
     monkeypatch.undo()
-    monkeypatch.setattr("parsimon.statistician.question._MOST_CELLS", 9 * 6 * 2000.0)
+    monkeypatch.setattr(looking, "_MOST_CELLS", 9 * 6 * 2000.0)
     assert look_closely(one, preparer, numbers, seed).n_rows == 2000

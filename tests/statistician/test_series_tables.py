@@ -7,7 +7,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.features.series import SeriesTable
 from parsimon.report.sections import summary_lines
 from parsimon.statistician import analyse_series, series_analysis
-from parsimon.statistician.families.series_contenders import (
+from parsimon.statistician.families.series_families import (
     NearestSeries,
     stretched,
     warped_distances,
@@ -125,7 +125,7 @@ def test_what_chance_tells_is_not_claimed():
     # The search is sure of what it found; folds that it did not see are not.
     assert min(one.error for one in front.sizes) < 0.3
     assert own.error.estimate > 0.3
-    assert summary_lines(found.findings)[0].startswith("No feature was found that surely tells")
+    assert summary_lines(found.findings)[0].startswith("No feature was found that surely separates")
 
 
 def test_several_classes_and_missing_targets_are_said():
@@ -138,7 +138,7 @@ def test_several_classes_and_missing_targets_are_said():
     found = analyse_series(frame, "kind", fast=True, outer=2, max_features=1)
     table = found.findings.table
     assert (table.n_series, table.n_without_target, table.n_empty) == (33, 2, 1)
-    assert "the three classes of kind apart" in summary_lines(found.findings)[0]
+    assert "the three classes of kind" in summary_lines(found.findings)[0]
     assert dict(table.classes) == {"low": 10, "mid": 11, "high": 12}
     assert found.model.predict(frame.iloc[[1, 15, 30]]).tolist() == ["low", "mid", "high"]
     assert len(found.features) == 35

@@ -1,18 +1,35 @@
 """One currency for all models: each counts the numbers that its rows determine."""
 
+import math
+import pickle
 import re
+import zlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_iris
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge, RidgeCV
+from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from parsimon.bpm import BayesPointClassifier
 from parsimon.features import parse
@@ -24,10 +41,13 @@ from parsimon.features.series.tree_methods import METHODS
 from parsimon.kernels import SquaredExponential
 from parsimon.statistician.families import model_size
 from parsimon.statistician.families._size import (
+    ModelSize,
     _written_numbers,
     linear_freedom,
     machine_freedom,
+    size_of_numbers,
     smoother_trace,
+    total_size,
 )
 from parsimon.statistician.families.feature_fronts import formula_bits
 from parsimon.statistician.families.gp._kernel_result import pivot_regressor
@@ -201,3 +221,227 @@ def test_the_explanation_has_the_bits_of_the_code():
     assert formula_bits([Expression.column("x")]) == pytest.approx(np.log2(len(OPERATIONS) + 2))
     assert f"log₂ {len(OPERATIONS) + 2} " in sign
     assert f"one of {len(OPERATIONS)} operations" in sign
+
+
+GRADES = np.digitize(Y, [-1.5, 1.5])
+CODES = (Y > 0).astype(int)
+
+
+def told(numbers=0.0, chosen=None, n=40, d=7):
+    """Return the bits of so many numbers, and of having chosen so many of the columns."""
+    choice = 0.0 if chosen is None else np.log2(d + 1) + np.log2(math.comb(d, chosen))
+    return 0.5 * numbers * np.log2(n) + choice
+
+
+def split(n_splits, n_trees):
+    """Return the bits of trees: whether a node is split, and the column and place of a split."""
+    return n_trees + 2 * n_splits + n_splits * (np.log2(7) + np.log2(40))
+
+
+@pytest.mark.parametrize(
+    ("model", "target", "values"),
+    [
+        (DecisionTreeClassifier(max_leaf_nodes=5), GRADES, 2),
+        (DecisionTreeClassifier(max_leaf_nodes=5), CODES, 1),
+        (DecisionTreeRegressor(max_leaf_nodes=5), Y, 1),
+        (RandomForestClassifier(3, max_leaf_nodes=4, random_state=0), GRADES, 2),
+        (RandomForestRegressor(3, max_leaf_nodes=4, random_state=0), Y, 1),
+        (GradientBoostingClassifier(n_estimators=2, max_depth=2), GRADES, 1),
+        (GradientBoostingRegressor(n_estimators=2, max_depth=2), Y, 1),
+    ],
+)
+def test_trees_are_their_splits_and_the_values_of_their_leaves(model, target, values):
+    model.fit(X, target)
+    trees = [one.tree_ for one in np.ravel(getattr(model, "estimators_", model))]
+    leaves = sum(int((one.children_left < 0).sum()) for one in trees)
+    size = sized(model)
+    made = "5 leaves" if len(trees) == 1 else f"{len(trees)} trees, {leaves} leaves"
+    assert size.words == made
+    assert size.bits == pytest.approx(
+        told(leaves * values) + split(leaves - len(trees), len(trees))
+    )
+    assert set(size.used) == {place for one in trees for place in one.feature if place >= 0}
+    assert list(size.used) == sorted(size.used)
+    assert size.numbers == 0
+
+
+def test_a_tree_without_a_split_is_one_leaf():
+    size = sized(DecisionTreeRegressor().fit(X, np.ones(40)))
+    assert size == ModelSize((), pytest.approx(told(1) + 1), "1 leaf", 0)
+
+
+def test_trees_of_binned_columns_are_counted_like_others():
+    model = HistGradientBoostingRegressor(max_iter=2, max_leaf_nodes=3, min_samples_leaf=5)
+    size = sized(model.fit(X, Y))
+    assert size.words == "2 trees, 6 leaves"
+    assert size.bits == pytest.approx(told(6) + split(4, 2))
+    predicted = model.predict(X)
+    for place in range(7):
+        moved = X.copy()
+        moved[:, place] = rng.permutation(X[:, place])
+        assert np.array_equal(model.predict(moved), predicted) == (place not in size.used)
+
+
+@pytest.mark.parametrize(
+    ("model", "target", "numbers"),
+    [(DummyClassifier(), GRADES, 2), (DummyClassifier(), CODES, 1), (DummyRegressor(), Y, 1)],
+)
+def test_a_constant_is_a_number_for_all_classes_but_one(model, target, numbers):
+    size = sized(model.fit(X, target))
+    words = "1 number" if numbers == 1 else f"{numbers} numbers"
+    assert size == ModelSize((), pytest.approx(told(numbers)), words, numbers)
+
+
+@pytest.mark.parametrize(
+    ("target", "given"), [(CODES, None), (GRADES, None), (GRADES, X)], ids=["two", "three", "rows"]
+)
+def test_support_vectors_are_rows_and_weights_where_freedom_is_not_known(target, given):
+    model = SVC(C=0.5).fit(X, target)
+    m = len(model.support_)
+    numbers = np.count_nonzero(model.dual_coef_) + 3
+    size = model_size(model, n_rows=40, n_columns=7, X=given)
+    assert size.words == f"{m} rows of the table, {numbers} numbers"
+    rows = np.log2(math.comb(40, m))
+    assert size.bits == pytest.approx(told(numbers, chosen=7) + rows)
+    assert size.used == tuple(range(7))
+
+
+@pytest.mark.parametrize(
+    ("model", "gram"),
+    [
+        (SVC(C=0.7), lambda _, d2: np.exp(-d2 / (7 * X.var()))),
+        (SVC(C=0.7, gamma="auto"), lambda _, d2: np.exp(-d2 / 7)),
+        (SVC(C=2.0, gamma=0.03), lambda _, d2: np.exp(-0.03 * d2)),
+        (SVC(kernel="poly", degree=2, gamma=0.1, coef0=1.5), lambda K, _: (0.1 * K + 1.5) ** 2),
+    ],
+)
+def test_a_machine_of_two_classes_is_a_process_that_sees_each_row_through_its_share(model, gram):
+    model.fit(X, CODES)
+    inner = X @ X.T
+    squares = np.diag(inner)[:, None] + np.diag(inner) - 2 * inner
+    K = gram(inner, squares)
+    share = expit(model.decision_function(X))
+    noise = np.diag(1 / (model.C * share * (1 - share)))
+    freedom = np.trace(K @ np.linalg.inv(K + noise))
+    assert machine_freedom(model, X) == pytest.approx(freedom, rel=1e-6)
+    size = sized(model)
+    assert size.bits == pytest.approx(told(freedom + 3, chosen=7))
+    assert size.words.endswith(f"table, {round(freedom) + 3} numbers")
+    # A machine that tells its own steepness is taken at that.
+    model.slopes_ = SimpleNamespace(above=3.0, below=1.0)
+    share = expit(2 * model.decision_function(X))
+    steeper = np.trace(K @ np.linalg.inv(K + np.diag(1 / (2 * model.C * share * (1 - share)))))
+    assert machine_freedom(model, X) == pytest.approx(steeper, rel=1e-6)
+
+
+def test_machines_of_each_class_are_added_up():
+    model = OneVsRestClassifier(SVC(C=0.5)).fit(X, GRADES)
+    parts = [sized(one) for one in model.estimators_]
+    size = sized(model)
+    rows = len({row for one in model.estimators_ for row in one.support_.tolist()})
+    assert size.words == f"3 functions, {rows} rows of the table"
+    assert size.bits == pytest.approx(sum(one.bits for one in parts))
+
+
+def test_sizes_of_models_that_answer_together_add_up():
+    one, two = ModelSize((1, 4), 10.0, "3 numbers", 3), ModelSize((0, 4), 5.5, "1 number", 1)
+    assert total_size([one]) is one
+    assert total_size([one, two]) == ModelSize((0, 1, 4), 15.5, "2 functions, 4 numbers", 4)
+    tree = ModelSize((2,), 1.0, "2 leaves")
+    assert total_size([one, tree, tree]) == ModelSize((1, 2, 4), 12.0, "3 numbers + 2 leaves", 3)
+    found = size_of_numbers(2.6, [5, 2], n_rows=40, n_columns=7)
+    assert found == ModelSize((5, 2), pytest.approx(told(2.6, chosen=2)), "3 numbers", 3)
+
+
+class Opaque:
+    """What cannot be stored."""
+
+    def __reduce__(self):
+        raise TypeError("not to be stored")
+
+
+def test_any_other_model_is_as_large_as_when_stored():
+    model = KNeighborsClassifier().fit(X, CODES)
+    n_bytes = len(zlib.compress(pickle.dumps(model)))
+    words = f"{n_bytes:,} bytes when stored"
+    assert sized(model) == ModelSize(tuple(range(7)), 8 * n_bytes, words)
+    assert model_size(model, n_rows=40, n_columns=7, used=[3]).used == (3,)
+    assert sized(Opaque()) == ModelSize(tuple(range(7)), math.inf, "size not known")
+
+
+class Keeps(TransformerMixin, BaseEstimator):
+    """Passes on some columns."""
+
+    def __init__(self, kept=()):
+        self.kept = kept
+
+    def fit(self, X, y=None):
+        self.kept_ = list(self.kept)
+        return self
+
+    def transform(self, X):
+        return X[:, self.kept]
+
+
+def test_places_are_those_of_the_table_however_often_columns_are_picked():
+    model = make_pipeline(Keeps((6, 5, 0, 2)), Keeps((2, 1)), Lasso(alpha=0.1)).fit(X, Y)
+    weights = model[-1].coef_
+    wanted = tuple(np.array([0, 5])[np.flatnonzero(weights)].tolist())
+    assert 0 in wanted
+    assert sized(model).used == wanted
+    scaled = make_pipeline(StandardScaler(), Keeps((4, 0)), LinearRegression()).fit(X, Y)
+    assert sized(scaled).used == (4, 0)
+
+
+def test_a_search_is_the_model_that_it_found():
+    search = GridSearchCV(Ridge(), {"alpha": [3.0]}).fit(X, Y)
+    assert sized(search) == sized(search.best_estimator_)
+    wrapped = TransformedTargetRegressor(Ridge(alpha=3.0)).fit(X, Y)
+    assert sized(wrapped) == sized(wrapped.regressor_)
+
+
+def test_corners_and_unknown_penalties_count_what_is_not_zero():
+    sparse = LogisticRegression(l1_ratio=1.0, C=0.3, solver="saga", max_iter=5000).fit(X, CODES)
+    assert math.isnan(linear_freedom(sparse, X))
+    assert math.isnan(linear_freedom(LinearRegression().fit(X, Y), X))
+    left = np.count_nonzero(sparse.coef_)
+    assert 0 < left < 7
+    size = sized(sparse)
+    assert size.numbers == left + 1
+    assert size.used == tuple(np.flatnonzero(sparse.coef_[0]).tolist())
+    assert size.bits == pytest.approx(told(left + 1, chosen=left))
+
+
+def test_relevance_vectors_are_rows_and_the_weights_that_they_determine():
+    def vectors(places, kernel, freedom):
+        return SimpleNamespace(
+            relevance_=places, alpha_=None, degrees_of_freedom_=freedom, kernel_=kernel
+        )
+
+    rows = sized(vectors([3, 9, 30], "rbf", 2.4))
+    choice = np.log2(math.comb(40, 3))
+    assert rows.words == "3 rows of the table, 3 numbers"
+    assert rows.bits == pytest.approx(told(3.4, chosen=7) + choice)
+    assert rows.used == tuple(range(7))
+    columns = sized(vectors([2, 5], "features", 1.6))
+    assert columns == ModelSize((2, 5), pytest.approx(told(1.6, chosen=2)), "2 numbers", 2)
+    # At least its height has to be told.
+    assert sized(vectors([], "rbf", 0.2)) == ModelSize((), pytest.approx(told(1)), "1 number", 1)
+
+
+def test_a_process_is_what_rows_determine_of_it_and_its_kernel():
+    kernels = (SimpleNamespace(theta=[1.0, 2.0]), SimpleNamespace(theta=[0.5]))
+
+    class GPClassifier(SimpleNamespace):
+        pass
+
+    one = sized(GPClassifier(kernel_=kernels[0], degrees_of_freedom_=4.3))
+    assert one == ModelSize(tuple(range(7)), pytest.approx(told(6.3, chosen=7)), "6 numbers", 6)
+    both = sized(GPClassifier(kernel_=kernels, degrees_of_freedom_=4.3))
+    assert both.bits - one.bits == pytest.approx(told(1))
+
+
+@pytest.mark.parametrize(("n_classes", "each"), [(4, 2.0), (0, 0.5 * np.log2(40))])
+def test_the_nearest_series_is_found_among_all_that_are_kept(n_classes, each):
+    model = SimpleNamespace(kept_values_=None, n_classes_=n_classes, y_=np.zeros(9))
+    assert sized(model) == ModelSize(tuple(range(7)), pytest.approx(9 * each), "9 series")

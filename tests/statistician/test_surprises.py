@@ -85,7 +85,7 @@ def test_a_model_with_inducing_points_has_no_influence():
 def subject():
     X, y = rows(60)
     frame = table({"dose": X[:, 0], "weight = high": X[:, 1] > 0})
-    found = result_of(frame, y > 0, depth=2, n_restarts=0)
+    found = result_of(frame, y > 0, depth=2)
     quoted = pd.DataFrame({"dose": [f"{x:.3f} mg" for x in X[:, 0]], "weight": 1})
     return asked(found, table=quoted, rows=np.arange(101, 161), target="ill")
 

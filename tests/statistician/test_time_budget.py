@@ -83,7 +83,7 @@ def test_a_report_without_time_is_a_page_all_the_same(tmp_path):
     table, page = tmp_path / "days.csv", tmp_path / "days.html"
     make_weather(120).to_csv(table, index=False)
     words = ["report", str(table), "--target", "weather", "--time-limit", "0.2", "--jobs", "1"]
-    words += ["--rivals", "linear", "--families", "none", "--quiet", "--out", str(page)]
+    words += ["--rivals", "linear", "--families", "gp", "--quiet", "--out", str(page)]
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 0, done.output
     assert "precipitation" in page.read_text()
@@ -95,7 +95,7 @@ def test_the_page_says_what_there_was_no_time_for(monkeypatch):
     X = table(rng.uniform(-1, 1, size=(60, 2))).set_axis(list("ab"), axis=1)
     X["y"] = 3 * X["a"] * X["b"] + 0.2 * rng.normal(size=60)
     monkeypatch.setattr(TimeBudget, "left_to_describe", lambda *_: 0.0)
-    found = analyse(X, "y", depth=2, outer=0, rivals="none", families="none", n_jobs=1)
+    found = analyse(X, "y", depth=2, outer=0, rivals="none", families="gp", n_jobs=1)
     assert "interactions beside sums" in found.findings.run.skipped
     assert "the comparison of interactions with sums" in str(found.document)
 

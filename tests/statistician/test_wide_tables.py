@@ -100,7 +100,8 @@ def test_what_the_screen_names_and_the_selection_does_not_keep_is_said(found):
     ("values", "kind", "is_classes"),
     [
         (np.array(["a", "b", "a", "b"], dtype=object), "U", True),
-        (np.arange(4), "i", True),
+        (np.arange(12) % 4, "i", True),
+        (np.arange(4), "f", False),
         (np.arange(40), "f", False),
         (np.array([0.0, 1.0, 0.0, 1.0]), "i", True),
         (np.array([0.1, 1.2, 0.3, 1.0]), "f", False),

@@ -180,6 +180,97 @@ def _predicted_by_refits(blocks, y, task):
         yield float(likelihood.log_densities(np.array([latent]))[0])
 
 
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_fit_is_where_its_evidence_says_and_its_figures_are_those_of_that_place(task):
+    """Weights, noise and variances are stationary; evidence and covariance follow from them."""
+    rng = np.random.default_rng(8)
+    x, more = rng.normal(size=(90, 1)), rng.normal(size=(90, 2))
+    latent = x[:, 0] + 0.5 * more[:, 0] + rng.logistic(size=90)
+    y = (latent > 0.8).astype(float) if task == "classification" else latent / latent.std()
+    blocks = {"line": x, "more": more}
+    fit = fit_structure(blocks, y, task)
+    variances = np.exp(np.repeat([fit.end.log_variances[one] for one in blocks], [1, 2]))
+    precision = np.array([0.01, *(1 / variances)])
+    weights = np.concatenate([[fit.end.intercept], *(fit.end.weights[one] for one in blocks)])
+    design = np.column_stack([np.ones(90), x, more])
+    latent, noise = design @ weights, fit.end.noise
+    if task == "classification":
+        chance = expit(latent)
+        density, slack, curvature = np.log(np.where(y, chance, 1 - chance)), y - chance, None
+        curvature = chance * (1 - chance)
+    else:
+        rest = y - latent
+        density = -3 * np.log1p(rest**2 / (5 * noise)) - 0.5 * np.log(noise)
+        slack, curvature = 6 / (5 + rest**2 / noise) * rest / noise, np.full(90, 0.75 / noise)
+    np.testing.assert_allclose(fit.slack, slack, atol=1e-9)
+    np.testing.assert_allclose(fit.curvature, curvature, atol=1e-9)
+    inverse = design.T @ (design * curvature[:, None]) + np.diag(precision)
+    np.testing.assert_allclose(fit.covariance, np.linalg.inv(inverse), atol=2e-4)
+    np.testing.assert_allclose(design.T @ slack, precision * weights, atol=0.02)
+    # The variances: MacKay's, with the prior's pull; the noise: of weighted squares.
+    used = 1 - precision[1:] * np.diag(fit.covariance)[1:]
+    centre = np.log(0.7 if task == "classification" else 0.15)
+    log_density = density.sum() - 0.5 * np.log(np.linalg.det(inverse / precision[:, None]))
+    log_density -= 0.5 * precision @ weights**2
+    for name, own in (("line", slice(0, 1)), ("more", slice(1, 3))):
+        distance = fit.end.log_variances[name] - centre
+        degrees = used[own].sum()
+        pull = 0.5 * (weights[1:][own] ** 2 / variances[own]).sum() - 0.5 * degrees
+        assert pull == pytest.approx(distance / 1.3**2, abs=0.01)
+        peak = 1 / 1.3**2 + 0.5 * degrees**2 / len(used[own])
+        log_density -= 0.5 * (distance / 1.3) ** 2 + 0.5 * np.log(1.3**2 * peak)
+    assert fit.log_evidence == pytest.approx(log_density, abs=1e-3)
+    if task == "regression":
+        weighted = (6 / (5 + rest**2 / noise) * rest**2).sum()
+        assert noise == pytest.approx(weighted / (90 - 1 - used.sum()), rel=0.01)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_what_a_block_seems_to_gain_is_an_average_over_its_variance(task):
+    rng, x = _rows(12)
+    y = x + rng.logistic(size=40)
+    y = (y > 0).astype(float) if task == "classification" else y / y.std()
+    fit = fit_structure({"line": x[:, None]}, y, task)
+    design = np.column_stack([np.ones(40), x])
+    blocks = rng.normal(size=(3, 40, 2))
+    mean = np.log(0.7 if task == "classification" else 0.15)
+    for block, found in zip(blocks, gains(fit, design, blocks, task), strict=True):
+        weighted = block * fit.curvature[:, None]
+        inner = block.T @ weighted - weighted.T @ design @ fit.covariance @ design.T @ weighted
+        score = block.T @ fit.slack
+
+        def risen(log_variance, inner=inner, score=score):
+            variance = np.exp(log_variance)
+            gain = 0.5 * score @ np.linalg.solve(inner + np.eye(2) / variance, score)
+            return np.exp(gain) / np.sqrt(np.linalg.det(np.eye(2) + variance * inner))
+
+        exact = quad(lambda z: risen(mean + 1.3 * z) * norm.pdf(z), -8, 8)[0]
+        assert found == pytest.approx(np.log(exact), abs=0.02)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_density_of_a_row_is_that_after_one_step_without_it(task):
+    rng, x = _rows(13, n=30)
+    y = x + rng.logistic(size=30)
+    y = (y > 0).astype(float) if task == "classification" else y / y.std()
+    blocks = {"line": x[:, None]}
+    fit = fit_structure(blocks, y, task)
+    design = np.column_stack([np.ones(30), x])
+    weights = np.array([fit.end.intercept, *fit.end.weights["line"]])
+    inverse = np.linalg.inv(fit.covariance)
+    found = predicted_densities(fit, blocks, y, task)
+    for row, one in enumerate(design):
+        # The score of all rows vanishes at the mode, so that what the row pulled is undone.
+        rest = inverse - fit.curvature[row] * np.outer(one, one)
+        latent = one @ (weights - np.linalg.solve(rest, one * fit.slack[row]))
+        if task == "classification":
+            density = np.log(expit(latent if y[row] else -latent))
+        else:
+            density = -3 * np.log1p((y[row] - latent) ** 2 / (5 * fit.end.noise))
+            density -= 0.5 * np.log(fit.end.noise)
+        assert found[row] == pytest.approx(density, abs=1e-9)
+
+
 def test_what_filled_cells_may_be_off_has_no_mean():
     rng = np.random.default_rng(0)
     doubts = np.array([1.0, 5.0]) + rng.normal(size=(40, 2))

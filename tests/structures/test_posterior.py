@@ -1,5 +1,5 @@
 import math
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from parsimon.structures import (
     merged,
     steady,
 )
+from parsimon.structures._evidence import fit_structure
 from parsimon.structures.posterior import log_prior, stated_chance
 
 
@@ -134,6 +135,68 @@ def test_probabilities_are_shares_of_all_structures():
     )
     assert by_hand <= found.variables[0] <= by_hand + rest
     assert max(found.pairs.values()) <= found.variables.max() + 1e-12
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_search_finds_what_all_structures_say(task):
+    """Of two variables there are eighteen; each is fitted by itself here."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(90, 2))
+    latent = 0.7 * X[:, 0] + 0.3 * X[:, 0] * X[:, 1] + 0.4 * X[:, 1] ** 2
+    y = latent + rng.logistic(size=90)
+    y = (y > 0.3).astype(float) if task == "classification" else (y - y.mean()) / y.std()
+    found = find_structures(X, y, task, waves=False, n_questions=2)
+    own = [blocks.variable_blocks(one[:, None], y, waves=False) for one in X.T]
+    values = {}
+    for shapes in product((None, "linear", "smooth"), repeat=2):
+        for pairs in (frozenset(), frozenset({(0, 1)})):
+            entries = tuple((k, shape) for k, shape in enumerate(shapes) if shape)
+            parts = {(k, "linear"): own[k].line for k, _ in entries}
+            parts |= {(k, shape): own[k].curve for k, shape in entries if shape == "smooth"}
+            parts |= {pair: blocks.surface(*own) for pair in pairs}
+            one = Structure(entries, pairs)
+            evidence = fit_structure(parts, y, task).log_evidence
+            values[one] = evidence + log_prior(one, 2, [1, 1], 2)
+    top = max(values.values())
+    total = sum(math.exp(value - top) for value in values.values())
+    chances = {one: math.exp(value - top) / total for one, value in values.items()}
+
+    def share(holds):
+        return pytest.approx(sum(c for one, c in chances.items() if holds(one)), abs=0.01)
+
+    assert dict(zip(found.structures, found.probabilities, strict=True)) == {
+        one: pytest.approx(chances[one], abs=0.01) for one in found.structures
+    }
+    assert found.structures[0] == max(chances, key=chances.__getitem__)
+    assert found.nothing == share(lambda one: not one.variables)
+    assert found.pair_chances[0, 1] == share(lambda one: bool(one.pairs))
+    for k in range(2):
+        assert found.variables[k] == share(lambda one, k=k: k in one.variables)
+        for place, shape in enumerate(("linear", "smooth", "periodic")):
+            wanted = share(lambda one, k=k, shape=shape: (k, shape) in one.shapes)
+            assert found.shape_chances[k, place] == wanted
+    assert (found.n_pairs, found.n_pairs_seen, found.n_rows) == (1, 1, 90)
+    assert found.names == ("variable 1", "variable 2")
+    assert found.groups == ((0,), (1,))
+
+
+@pytest.mark.parametrize(
+    ("structure", "n_parts"),
+    [
+        (Structure(((0, "linear"),)), 1),
+        (Structure(((0, "linear"), (2, "smooth")), frozenset({(0, 2)})), 3),
+        (Structure((), frozenset({(0, 2), (1, 3)}), frozenset({(0, 1, 3)})), 3),
+    ],
+)
+def test_every_part_pays_for_the_number_of_questions(structure, n_parts):
+    one, five = (log_prior(structure, 4, [1] * 4, n) for n in (1, 5))
+    assert one - five == pytest.approx(n_parts * math.log(5))
+
+
+def test_a_wave_pays_for_the_periods_that_were_tried():
+    wave, curve = Structure(((1, "periodic"),)), Structure(((1, "smooth"),))
+    found = log_prior(wave, 3, [5, 60, 7]) - log_prior(curve, 3, [5, 60, 7])
+    assert found == pytest.approx(math.log(0.02 / 60 / 0.2))
 
 
 def test_columns_that_belong_together_are_one_variable():

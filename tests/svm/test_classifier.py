@@ -10,10 +10,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.svm import SVC
 
 from parsimon.exceptions import InvalidInputError, InvertedPredictionWarning
-from parsimon.kernels import Multiquadric, SquaredExponential
+from parsimon.kernels import Multiquadric, Sigmoid, SquaredExponential, as_kernel
 from parsimon.svm import _dual as smo
 from parsimon.svm._dual import Dual, solve
-from parsimon.svm._pairs import pairs_of, votes_and_margins
+from parsimon.svm._pairs import pair_classes, votes_and_margins
 from parsimon.svm.classifier import EvolutionarySVC
 from parsimon.svm.indefinite import kernel_spectrum, repaired
 
@@ -37,9 +37,10 @@ def iris():
 @pytest.mark.parametrize("C", [0.1, 10.0])
 def test_it_is_svc_on_definite_kernels(moons, kernel, C):
     X, y = moons
-    options = {"C": C, "kernel": kernel, "degree": 2, "coef0": 1.0, "gamma": 0.7}
-    ours = EvolutionarySVC(**options, tol=1e-7).fit(X, y)
-    theirs = SVC(**options, tol=1e-7).fit(X, y)
+    polynomial = {"degree": 2, "coef0": 1.0}
+    same = as_kernel(kernel, gamma=0.7, **polynomial)
+    ours = EvolutionarySVC(C, same, tol=1e-7).fit(X, y)
+    theirs = SVC(C=C, kernel=kernel, gamma=0.7, **polynomial, tol=1e-7).fit(X, y)
     new = X[:30] + 0.1
     np.testing.assert_allclose(
         ours.decision_function(new), theirs.decision_function(new), atol=2e-4
@@ -80,9 +81,9 @@ def test_predictions_are_the_greatest_decision(iris):
 
 @given(st.integers(0, 1000), st.integers(3, 5))
 def test_votes_come_before_margins(seed, n_classes):
-    decisions = np.random.default_rng(seed).normal(size=(4, len(pairs_of(n_classes))))
+    decisions = np.random.default_rng(seed).normal(size=(4, len(pair_classes(n_classes))))
     votes = np.zeros((4, n_classes))
-    for column, (first, second) in enumerate(pairs_of(n_classes)):
+    for column, (first, second) in enumerate(pair_classes(n_classes)):
         for row in range(4):
             votes[row, first if decisions[row, column] >= 0 else second] += 1
     np.testing.assert_array_equal(votes_and_margins(decisions, n_classes).round(), votes)
@@ -100,7 +101,7 @@ def test_the_objective_is_that_of_the_dual(moons):
 @pytest.mark.parametrize("strategy", ["gaussian", "switching", "hybrid", "swarm"])
 def test_the_printed_strategies_classify_but_stop_short(moons, strategy):
     X, y = moons
-    model = EvolutionarySVC(strategy=strategy, preset="printed", random_state=0).fit(X, y)
+    model = EvolutionarySVC(strategy=strategy, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.8
     exact = EvolutionarySVC().fit(X, y)
     assert model.history_[0][0] < model.objective_ < exact.objective_
@@ -116,9 +117,9 @@ def test_options_of_the_evolution_reach_it(moons):
     X, y = moons
     short = EvolutionarySVC(strategy="hybrid", max_iter=3, random_state=0).fit(X, y)
     assert (short.n_iter_, short.stopped_by_) == (4, "max_iter")
-    sigmoid = {"kernel": "sigmoid", "coef0": -1.0, "indefinite": "native"}
-    few = EvolutionarySVC(**sigmoid, population_size=2, stall=1, random_state=0).fit(X, y)
-    many = EvolutionarySVC(**sigmoid, population_size=6, stall=8, random_state=0).fit(X, y)
+    sigmoid = {"kernel": Sigmoid(scale=0.4, offset=1.0), "indefinite": "native", "random_state": 0}
+    few = EvolutionarySVC(**sigmoid, stall=1).fit(X, y)
+    many = EvolutionarySVC(**sigmoid, stall=8).fit(X, y)
     assert many.n_iter_ > few.n_iter_
     assert many.objective_ >= few.objective_ - 1e-6
     loose = EvolutionarySVC(tol=0.1).fit(X, y)
@@ -127,7 +128,7 @@ def test_options_of_the_evolution_reach_it(moons):
 
 def test_a_time_limit_keeps_a_model_and_says_so(moons):
     X, y = moons
-    options = {"kernel": "sigmoid", "coef0": -1.0, "indefinite": "native"}
+    options = {"kernel": Sigmoid(scale=0.4, offset=1.0), "indefinite": "native"}
     model = EvolutionarySVC(**options, time_limit=1e-9, random_state=0)
     with pytest.warns(ConvergenceWarning, match="raise time_limit"):
         model.fit(X, y)
@@ -379,7 +380,6 @@ def test_a_problem_beyond_the_steps_ends_with_a_warning(moons):
         ({"kernel": "wavelet"}, "kernel must be"),
         ({"gamma": -1.0}, "gamma must be positive"),
         ({"strategy": "random"}, "strategy must be"),
-        ({"preset": "thesis"}, "preset must be"),
         ({"indefinite": "square", "kernel": "sigmoid"}, "indefinite must be"),
         ({"probability": "yes"}, "probability must be"),
         ({"decision_function_shape": "all"}, "decision_function_shape must be"),

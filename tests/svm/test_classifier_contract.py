@@ -2,18 +2,19 @@
 
 import pytest
 
+from parsimon.kernels import Sigmoid
 from parsimon.svm.classifier import EvolutionarySVC
 from tests.contract import contract
 
 VARIANTS = [
-    EvolutionarySVC(kernel="sigmoid", coef0=-1.0, stall=2, population_size=3),
+    EvolutionarySVC(kernel=Sigmoid(scale=0.1, offset=1.0), stall=2),
     EvolutionarySVC(kernel="precomputed", indefinite="clip"),
-    EvolutionarySVC(strategy="hybrid", preset="printed"),
+    EvolutionarySVC(strategy="hybrid"),
 ]
 
 
 def expected_failures(estimator):
-    if estimator.preset != "printed":
+    if estimator.strategy == "memetic":
         return {}
     return {
         "check_class_weight_classifiers": "the printed evolution stops long before class weights "

@@ -19,7 +19,7 @@ from parsimon.svm._pairs import (
     coupled,
     cross_fitted,
     fit_slopes,
-    pairs_of,
+    pair_classes,
     unseen_decisions,
 )
 from parsimon.svm.classifier import EvolutionarySVC
@@ -99,7 +99,7 @@ def test_decisions_that_are_always_wrong_give_flat_but_rising_probabilities():
 @given(seeds, st.integers(3, 5))
 def test_coupling_minimises_wu_lin_and_weng(seed, n_classes):
     rng = np.random.default_rng(seed)
-    pairs = pairs_of(n_classes)
+    pairs = pair_classes(n_classes)
     r = rng.uniform(0.05, 0.95, size=len(pairs))
     p = coupled(r[None], n_classes)[0]
     assert p.sum() == pytest.approx(1.0)
@@ -125,7 +125,7 @@ def test_coupling_minimises_wu_lin_and_weng(seed, n_classes):
 @given(seeds, st.integers(3, 5))
 def test_coupling_recovers_consistent_probabilities(seed, n_classes):
     p = np.random.default_rng(seed).dirichlet(np.ones(n_classes)) * 0.9 + 0.1 / n_classes
-    r = np.array([[p[first] / (p[first] + p[second]) for first, second in pairs_of(n_classes)]])
+    r = np.array([[p[first] / (p[first] + p[second]) for first, second in pair_classes(n_classes)]])
     np.testing.assert_allclose(coupled(r, n_classes)[0], p, atol=1e-8)
 
 

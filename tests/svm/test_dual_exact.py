@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from parsimon import _compiled
 from parsimon.exceptions import InvalidInputError
 from parsimon.svm import _dual as smo
-from parsimon.svm._dual import Dual, climb, feasible, solve
+from parsimon.svm._dual import Dual, climb_dual, feasible, solve
 from tests.svm.duals import highest_value, random_dual
 
 seeds = st.integers(0, 10_000)
@@ -19,7 +19,7 @@ seeds = st.integers(0, 10_000)
 def test_the_climb_ends_where_libsvm_does(seed, C):
     dual = random_dual(seed, n=30, C=C)
     theirs = solve(dual, tol=1e-6)
-    ours = climb(dual, np.zeros(30), tol=1e-6)
+    ours = climb_dual(dual, np.zeros(30), tol=1e-6)
     assert ours.converged
     assert dual.objective(ours.alpha) == pytest.approx(theirs.objective, rel=1e-6)
     assert dual.gap(ours.alpha) <= 1e-6
@@ -28,7 +28,7 @@ def test_the_climb_ends_where_libsvm_does(seed, C):
 @given(seeds, st.booleans())
 def test_the_climb_keeps_the_box_and_the_plane_on_any_kernel(seed, indefinite):
     dual = random_dual(seed, n=15, indefinite=indefinite)
-    end = climb(dual, np.zeros(15))
+    end = climb_dual(dual, np.zeros(15))
     assert (end.alpha >= 0).all()
     assert (end.alpha <= dual.upper).all()
     assert abs(dual.signs @ end.alpha) < 1e-12
@@ -40,7 +40,7 @@ def test_the_climb_keeps_the_box_and_the_plane_on_any_kernel(seed, indefinite):
 def test_every_step_raises_the_objective(seed, equality):
     dual = random_dual(seed, n=10, indefinite=True, equality=equality)
     values = [
-        dual.objective(climb(dual, np.zeros(10), max_steps=steps).alpha) for steps in range(8)
+        dual.objective(climb_dual(dual, np.zeros(10), max_steps=steps).alpha) for steps in range(8)
     ]
     assert (np.diff(values) >= -1e-12).all()
     assert values[1] > values[0]
@@ -91,9 +91,9 @@ def test_compiled_and_plain_loops_do_the_same(seed, equality, indefinite):
 
 def test_the_climb_is_the_same_without_numba(monkeypatch):
     dual = random_dual(1, n=25)
-    compiled = climb(dual, np.zeros(25), tol=1e-8)
+    compiled = climb_dual(dual, np.zeros(25), tol=1e-8)
     monkeypatch.setattr(_compiled, "numba_is_installed", lambda: False)
-    plain = climb(dual, np.zeros(25), tol=1e-8)
+    plain = climb_dual(dual, np.zeros(25), tol=1e-8)
     np.testing.assert_allclose(plain.alpha, compiled.alpha, atol=1e-6)
 
 
@@ -117,10 +117,10 @@ def test_too_few_steps_are_reported():
 def test_a_deadline_ends_a_climb_after_its_first_chunk(monkeypatch):
     monkeypatch.setattr(smo, "_REFRESH", 2)
     dual = random_dual(0, n=40)
-    end = climb(dual, np.zeros(40), deadline=-np.inf)
+    end = climb_dual(dual, np.zeros(40), deadline=-np.inf)
     assert end.n_steps == 2
     assert not end.converged
-    whole = climb(dual, np.zeros(40))
+    whole = climb_dual(dual, np.zeros(40))
     assert whole.converged
     assert whole.n_steps > 2
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from parsimon._interrupts import stoppable
 from parsimon.exceptions import InterruptWarning, InvalidInputError
 from parsimon.pareto.run import SearchOptions, run
-from parsimon.svm._dual import Dual, climb, solve
+from parsimon.svm._dual import Dual, climb_dual, solve
 from parsimon.svm._evolve import (
     STRATEGIES,
     DualPoints,
@@ -115,7 +115,7 @@ def test_the_default_finds_the_highest_point_where_a_single_climb_falls_short(
 ):
     dual = random_dual(seed, n=6, indefinite=True, equality=equality, linear=linear)
     best = highest_value(dual)
-    single = climb(dual, np.zeros(6), tol=1e-8)
+    single = climb_dual(dual, np.zeros(6), tol=1e-8)
     assert dual.objective(single.alpha) < best - 1e-6
     found = evolve(dual, EvolutionOptions(tol=1e-8), random_state=0)
     assert found.history[-1] == pytest.approx(best, rel=1e-7)
@@ -144,10 +144,9 @@ def test_a_concave_problem_is_one_climb():
 
 
 @pytest.mark.parametrize("strategy", PLAIN)
-@pytest.mark.parametrize("preset", [None, "printed"])
-def test_the_plain_strategies_climb_and_stay_feasible(strategy, preset):
-    dual = random_dual(3, n=15, equality=preset is None)
-    found = evolve(dual, EvolutionOptions.of(strategy, preset=preset), random_state=0)
+def test_the_printed_strategies_climb_and_stay_feasible(strategy):
+    dual = random_dual(3, n=15, equality=False)
+    found = evolve(dual, EvolutionOptions.of(strategy), random_state=0)
     assert (np.diff(found.history) >= 0).all()
     assert_feasible(dual, found.alpha)
     assert dual.objective(found.alpha) == pytest.approx(found.history[-1])
@@ -162,10 +161,7 @@ def test_more_patience_than_printed_comes_closer():
     dual = random_dual(3, n=15, equality=False)
     gains = []
     for strategy in PLAIN:
-        printed = [
-            evolve(dual, EvolutionOptions.of(strategy, preset="printed"), random_state=k)
-            for k in range(3)
-        ]
+        printed = [evolve(dual, EvolutionOptions.of(strategy), random_state=k) for k in range(3)]
         patient = [
             evolve(dual, EvolutionOptions.of(strategy, stall=100), random_state=k) for k in range(2)
         ]
@@ -180,7 +176,7 @@ def test_more_patience_than_printed_comes_closer():
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_same_seed_same_result(strategy):
-    dual = random_dual(1, n=20, indefinite=True)
+    dual = random_dual(1, n=20, indefinite=True, equality=strategy == "memetic")
     short = EvolutionOptions.of(strategy, max_iter=10)
     first, second = (evolve(dual, short, random_state=5) for _ in range(2))
     np.testing.assert_array_equal(first.alpha, second.alpha)
@@ -188,7 +184,7 @@ def test_same_seed_same_result(strategy):
 
 
 def test_other_seeds_take_other_ways():
-    dual = random_dual(1, n=20)
+    dual = random_dual(1, n=20, equality=False)
     short = EvolutionOptions.of("hybrid", max_iter=5)
     first, second = (evolve(dual, short, random_state=seed) for seed in (1, 2))
     assert (first.alpha != second.alpha).any()
@@ -196,7 +192,7 @@ def test_other_seeds_take_other_ways():
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_runs_end_for_the_reason_they_state(strategy):
-    dual = random_dual(1, n=20, indefinite=True)
+    dual = random_dual(1, n=20, indefinite=True, equality=strategy == "memetic")
     short = evolve(dual, EvolutionOptions.of(strategy, max_iter=2, stall=50), random_state=0)
     assert (short.stopped_by, short.n_generations, len(short.history)) == ("max_iter", 2, 3)
     stalled = evolve(dual, EvolutionOptions.of(strategy, stall=3), random_state=0)
@@ -254,16 +250,11 @@ def test_an_evolution_goes_on_from_a_checkpoint_to_the_same_bits(cut, tmp_path):
     assert (resumed.n_steps, resumed.n_evaluations) == (whole.n_steps, whole.n_evaluations)
 
 
-def test_settings_come_from_the_strategy_and_the_preset():
-    assert EvolutionOptions.of() == EvolutionOptions("memetic", False, 8, 200, 10)
-    assert EvolutionOptions.of("swarm") == EvolutionOptions("swarm", False, 10, 1000, 50)
-    assert EvolutionOptions.of("gaussian", preset="printed") == EvolutionOptions(
-        "gaussian", True, 10, 1000, 5
-    )
-    own = EvolutionOptions.of(
-        "hybrid", preset="printed", max_iter=10_000, stall=10, population_size=4
-    )
-    assert own == EvolutionOptions("hybrid", True, 4, 10_000, 10)
+def test_settings_come_from_the_strategy():
+    assert EvolutionOptions.of() == EvolutionOptions("memetic", 8, 200, 10)
+    assert EvolutionOptions.of("swarm") == EvolutionOptions("swarm", 10, 1000, 5)
+    own = EvolutionOptions.of("hybrid", max_iter=10_000, stall=10)
+    assert own == EvolutionOptions("hybrid", 10, 10_000, 10)
     assert EvolutionOptions.of(tol=0.1, time_limit=2).tol == 0.1
 
 
@@ -271,9 +262,6 @@ def test_settings_come_from_the_strategy_and_the_preset():
     ("options", "message"),
     [
         ({"strategy": "genetic"}, 'strategy must be "memetic" or'),
-        ({"preset": "reference"}, "preset must be None or"),
-        ({"strategy": "memetic", "preset": "printed"}, 'strategy with preset="printed" must be'),
-        ({"population_size": 1}, "population_size must be an integer of at least 2"),
         ({"max_iter": 0}, "max_iter must be an integer of at least 1"),
         ({"stall": 0}, "stall must be an integer of at least 1"),
         ({"tol": 0.0}, "tol must be a positive number"),

@@ -81,16 +81,6 @@ def test_objectives_are_those_of_the_definition():
     )
 
 
-def test_only_an_indefinite_kernel_has_functions_without_margin():
-    training = problem()
-    alpha = np.random.default_rng(3).random((6, 14))
-    np.testing.assert_array_equal(training.evaluate(alpha)[1], 0.0)
-    turned = MarginProblem(-training.kernel, training.signs, training.weights)
-    values, violation = turned.evaluate(alpha)
-    np.testing.assert_array_equal(violation, -values[:, 0])
-    assert (violation > 0).all()
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 def test_climbing_raises_each_dual_and_stays_in_its_box(weighted):
     training = problem(weighted=weighted)

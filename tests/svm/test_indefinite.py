@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 
 from parsimon._style import BLUE, VERMILION
 from parsimon.exceptions import InvalidInputError
-from parsimon.kernels import Epanechnikov, SquaredExponential
+from parsimon.kernels import Epanechnikov, SquaredExponential, as_kernel
 from parsimon.svm._gram import Gram
 from parsimon.svm.indefinite import kernel_spectrum, repaired
 
@@ -119,8 +119,8 @@ def test_the_picture_of_a_definite_matrix_says_so_and_uses_given_axes():
 def test_named_kernels_are_those_of_svc(kernel, gamma, rng):
     X, new = rng.normal(size=(20, 3)), rng.normal(size=(5, 3))
     y = np.arange(20) % 2
-    gram = Gram.of(kernel, gamma, 2, 0.5, X)
-    theirs = SVC(kernel=kernel, gamma=gamma, degree=2, coef0=0.5).fit(X, y)
+    gram = Gram.of(kernel, gamma, X)
+    theirs = SVC(kernel=kernel, gamma=gamma).fit(X, y)
     ours = SVC(kernel="precomputed").fit(gram.train, y)
     np.testing.assert_allclose(
         ours.decision_function(gram.between(new)), theirs.decision_function(new), atol=1e-8
@@ -130,21 +130,21 @@ def test_named_kernels_are_those_of_svc(kernel, gamma, rng):
 
 def test_weights_count_in_the_scale(rng):
     X = rng.normal(size=(4, 2))
-    repeated = Gram.of("rbf", "scale", 3, 0.0, np.repeat(X, [1, 2, 1, 3], axis=0))
-    weighted = Gram.of("rbf", "scale", 3, 0.0, X, weights=np.array([1.0, 2.0, 1.0, 3.0]))
+    repeated = Gram.of("rbf", "scale", np.repeat(X, [1, 2, 1, 3], axis=0))
+    weighted = Gram.of("rbf", "scale", X, weights=np.array([1.0, 2.0, 1.0, 3.0]))
     np.testing.assert_allclose(weighted.between(X), repeated.between(X)[:, [0, 1, 3, 4]])
 
 
 def test_objects_callables_and_matrices_are_kernels_too(rng):
     X = rng.normal(size=(6, 2))
     squared = ((X[:, None] - X[None]) ** 2).sum(axis=-1)
-    as_object = Gram.of(SquaredExponential(lengthscale=2.0), "scale", 3, 0.0, X)
+    as_object = Gram.of(SquaredExponential(lengthscale=2.0), "scale", X)
     np.testing.assert_allclose(as_object.train, np.exp(-squared / 8))
     assert as_object.is_psd
-    assert not Gram.of(Epanechnikov(width=2.0), "scale", 3, 0.0, X).is_psd
-    called = Gram.of(lambda A, B: A @ B.T, "scale", 3, 0.0, X)
+    assert not Gram.of(Epanechnikov(width=2.0), "scale", X).is_psd
+    called = Gram.of(lambda A, B: A @ B.T, "scale", X)
     np.testing.assert_allclose(called.between(X[:2]), X[:2] @ X.T)
-    given_matrix = Gram.of("precomputed", "scale", 3, 0.0, X @ X.T)
+    given_matrix = Gram.of("precomputed", "scale", X @ X.T)
     np.testing.assert_allclose(given_matrix.train, X @ X.T)
     few = given_matrix.subset(np.array([4, 1]))
     np.testing.assert_allclose(few.train, (X @ X.T)[np.ix_([4, 1], [4, 1])])
@@ -156,12 +156,12 @@ def test_objects_callables_and_matrices_are_kernels_too(rng):
 def test_kernels_that_cannot_be_used_are_refused(rng):
     X = rng.normal(size=(4, 2))
     with pytest.raises(InvalidInputError, match="square matrix of the similarities"):
-        Gram.of("precomputed", "scale", 3, 0.0, X)
+        Gram.of("precomputed", "scale", X)
     with pytest.raises(InvalidInputError, match="a parsimon kernel or a callable; got 3"):
-        Gram.of(3, "scale", 3, 0.0, X)
+        Gram.of(3, "scale", X)
     with pytest.raises(InvalidInputError, match="not symmetric"):
-        _ = Gram.of("precomputed", "scale", 3, 0.0, np.array([[1.0, 2.0], [0.0, 1.0]])).train
+        _ = Gram.of("precomputed", "scale", np.array([[1.0, 2.0], [0.0, 1.0]])).train
     with pytest.raises(InvalidInputError, match="not finite on these rows"):
-        _ = Gram.of(lambda A, B: A @ B.T + np.inf, "scale", 3, 0.0, np.zeros((2, 1))).train
+        _ = Gram.of(lambda A, B: A @ B.T + np.inf, "scale", np.zeros((2, 1))).train
     with pytest.raises(InvalidInputError, match="not finite on these rows"):
-        _ = Gram.of("poly", 1.0, 300, 0.0, 1e9 * X).train
+        _ = Gram.of(as_kernel("poly", degree=300), 1.0, 1e9 * X).train

@@ -18,14 +18,13 @@ from tests.contract import contract
 QUICK = {"n_points": 12}
 
 
-# The checks ask for many generations, which a stall ends, and some have labels that nothing can
-# predict.
+# Some checks have labels that nothing can predict.
 @pytest.mark.filterwarnings("ignore::parsimon.exceptions.ConstantPredictionWarning")
 @contract(
-    [ParetoSVC(**QUICK, max_iter=2, stall=2)],
+    [ParetoSVC(**QUICK, max_iter=2)],
     [
         ParetoSVC("exact", n_points=5, validation_fraction=0, choose=-1),
-        ParetoSVC("dual", n_points=10, max_iter=40, stall=5),
+        ParetoSVC("dual", n_points=10, max_iter=40),
         FrontSVC(),
     ],
 )

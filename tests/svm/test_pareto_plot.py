@@ -61,10 +61,9 @@ def test_without_rows_held_out_one_curve_is_drawn():
     assert len(whole.plot_overfitting().lines) == 2
 
 
-@pytest.mark.parametrize("indefinite", ["native", "clip"])
-def test_maps_show_what_the_machines_of_the_walk_predict(indefinite):
+def test_maps_show_what_the_machines_of_the_walk_predict():
     X, y = make_global_and_local(80, random_state=0)
-    search = ParetoSVC(**QUICK, kernel="sigmoid", gamma=0.01, indefinite=indefinite).fit(X, y)
+    search = ParetoSVC(**QUICK, kernel="sigmoid", gamma=0.01).fit(X, y)
     figure = search.plot_walk(3)
     models = search.walk(3)
     assert len(figure.axes) == len(models)

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVR
 
 from parsimon.exceptions import InvalidInputError, InvertedPredictionWarning
-from parsimon.kernels import Multiquadric, SquaredExponential
+from parsimon.kernels import Multiquadric, SquaredExponential, as_kernel
 from parsimon.svm._dual import solve
 from parsimon.svm.indefinite import repaired
 from parsimon.svm.regressor import EvolutionarySVR, regression_dual
@@ -35,9 +35,10 @@ def friedman():
 @pytest.mark.parametrize(("C", "epsilon"), [(1.0, 0.1), (20.0, 1.0), (5.0, 0.0)])
 def test_it_is_svr_on_definite_kernels(friedman, kernel, C, epsilon):
     X, y = friedman
-    options = {"C": C, "epsilon": epsilon, "kernel": kernel, "degree": 2, "gamma": 0.5}
-    ours = EvolutionarySVR(**options, tol=1e-5).fit(X, y)
-    theirs = SVR(**options, tol=1e-5).fit(X, y)
+    options = {"C": C, "epsilon": epsilon, "tol": 1e-5}
+    same = as_kernel(kernel, gamma=0.5, degree=2)
+    ours = EvolutionarySVR(kernel=same, **options).fit(X, y)
+    theirs = SVR(kernel=kernel, gamma=0.5, degree=2, **options).fit(X, y)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=2e-3)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=2e-3)
     if kernel == "rbf":
@@ -81,7 +82,7 @@ def test_the_primal_has_no_lower_value(friedman):
 def test_the_printed_strategies_rise_but_stop_short(friedman, strategy):
     X, y = friedman
     kernel = SquaredExponential()
-    options = {"strategy": strategy, "preset": "printed", "random_state": 0}
+    options = {"strategy": strategy, "random_state": 0}
     model = EvolutionarySVR(10.0, kernel, **options).fit(X, y)
     # The source drops the equality: the highest point is that of the box.
     dual = regression_dual(kernel.gram(X), y, np.full(len(y), 10.0), 0.1, equality=False)
@@ -168,7 +169,7 @@ def test_small_and_constant_tables_are_no_obstacle():
     [
         ({"epsilon": -0.1}, "epsilon must be zero or a positive number"),
         ({"C": -1.0}, "C must be a positive number"),
-        ({"strategy": "memetic", "preset": "printed"}, "strategy with preset"),
+        ({"strategy": "random"}, "strategy must be"),
         ({"kernel": 4}, "kernel must be"),
         ({"indefinite": "drop"}, "indefinite must be"),
     ],

@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 from parsimon.exceptions import InvalidInputError
 from parsimon.svm._labellings import (
     annealed,
-    crossed,
+    cross_labellings,
     descend,
     inductive_scores,
     mutated,
@@ -26,7 +26,7 @@ from parsimon.svm._transductive_problem import (
     machine,
     positive_counts,
     read_labels,
-    wilson,
+    wilson_interval,
 )
 from tests.svm.transduction_problems import all_labellings, inner_maximum, random_problem
 
@@ -129,7 +129,7 @@ def test_a_minus_one_that_became_text_is_refused():
 def test_wilsons_interval_is_scipys(n, data):
     k = data.draw(st.integers(0, n))
     expected = binomtest(k, n).proportion_ci(method="wilson")
-    assert wilson(k, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert wilson_interval(k, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_children_take_each_label_from_a_parent(seed):
     rng = np.random.default_rng(seed)
     first, second = rng.choice([-1.0, 1.0], (2, 9))
     order = nearest_order(rng.random((9, 9)))
-    child = crossed(first, second, order, rng)
+    child = cross_labellings(first, second, order, rng)
     assert ((child == first) | (child == second)).all()
 
 

@@ -14,10 +14,9 @@ from parsimon.svm._labelling_search import (
     exhaust,
     find_labels,
     greedy_count,
-    maximise_jointly,
 )
 from parsimon.svm._labellings import (
-    evolve,
+    evolve_labellings,
     first_labellings,
     greedy,
     polish,
@@ -59,7 +58,7 @@ def test_branch_and_bound_finds_what_scikit_learn_finds_by_trying_all(problem):
 @given(problems(most=6))
 def test_evolution_finds_the_optimum_that_trying_all_finds(problem):
     # Narrow kernels make every labelling a local optimum, so the search needs some patience.
-    found = evolve(problem, stall=30, rng=np.random.default_rng(0))
+    found = evolve_labellings(problem, stall=30, rng=np.random.default_rng(0))
     exact = problem.fit(found.fit.labels, tol=1e-7).objective
     assert problem.fewest <= (found.fit.labels > 0).sum() <= problem.most
     assert exact == pytest.approx(least(problem), rel=1e-4, abs=1e-6)
@@ -79,27 +78,6 @@ def test_branch_and_bound_refuses_many_rows_and_stops_in_time():
         exhaust(many)
     few = random_problem(0, n_unlabelled=10)
     assert exhaust(few, deadline=time.monotonic() - 1.0).stopped_by == "time_limit"
-
-
-@settings(max_examples=10)
-@given(problems(most=4))
-def test_the_printed_problem_takes_the_greatest_instead_of_the_least(problem):
-    found = maximise_jointly(problem, rng=np.random.default_rng(0))
-    greatest = max(inner_maximum(problem, labels) for labels in all_labellings(problem))
-    assert found.fit.objective == pytest.approx(greatest, rel=1e-3, abs=1e-6)
-
-
-def test_the_printed_problem_by_evolution_grows_beyond_its_start():
-    problem = random_problem(2, n_unlabelled=30)
-    problem = TransductiveProblem(problem.kernel, problem.known, problem.upper, 10, 20)
-    rng = np.random.default_rng(0)
-    start = max(problem.fit(problem.random_labels(rng)).objective for _ in range(10))
-    found = maximise_jointly(problem, max_iter=40, stall=40, rng=np.random.default_rng(0))
-    assert found.n_iter == 40
-    assert found.fit.objective > start
-    assert 10 <= (found.fit.labels > 0).sum() <= 20
-    best = evolve(problem, rng=np.random.default_rng(0)).fit.objective
-    assert best < 0.8 * found.fit.objective
 
 
 @given(st.integers(0, 10_000))
@@ -158,7 +136,7 @@ def test_evolution_ends_by_stall_by_number_and_in_time():
     problem = random_problem(1, n_unlabelled=30, gamma=3.0)
 
     def ended(**options):
-        return evolve(problem, rng=np.random.default_rng(0), **options)
+        return evolve_labellings(problem, rng=np.random.default_rng(0), **options)
 
     assert ended(stall=2).stopped_by == "stall"
     short = ended(stall=50, max_iter=3)
@@ -178,4 +156,3 @@ def test_every_method_is_reached_and_few_rows_are_exact():
     assert found["greedy"].stopped_by == "converged"
     lowest = found["exhaustive"].fit.objective
     assert all(one.fit.objective >= lowest - 1e-6 for one in found.values())
-    assert found["joint"].fit.objective > lowest

@@ -1,10 +1,10 @@
 """scikit-learn's own checks of both transductive estimators."""
 
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from parsimon.svm.pareto_transductive import ParetoTransductiveSVC
 from parsimon.svm.transductive import TransductiveSVC
+from tests.contract import contract
 
 
 def expected_failures(estimator):
@@ -19,11 +19,12 @@ def expected_failures(estimator):
 
 
 @pytest.mark.filterwarnings("ignore::parsimon.exceptions.ConstantPredictionWarning")
-@parametrize_with_checks(
+@contract(
     [
         TransductiveSVC(max_iter=2, stall=1, population_size=4),
         ParetoTransductiveSVC(population_size=12, max_iter=2),
     ],
+    [],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_contract(estimator, check):

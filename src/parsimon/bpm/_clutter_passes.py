@@ -79,15 +79,12 @@ def per_column(name: str, value: Any, d: int) -> Array:
 class Passing(NamedTuple):
     """How passes are made: order of rows (n,), what is restricted, shares of steps, stops.
 
-    `share` is None if passes that do not settle get help; multipliers stay within
-    `bounds`, and move by `multiplier_step`.
+    `share` is None if passes that do not settle get help.
     """
 
     order: Indices
-    restrict: int
+    restrict: bool
     share: float | None
-    bounds: tuple[float, float]
-    multiplier_step: float
     tol: float
     max_iter: int
 
@@ -95,7 +92,7 @@ class Passing(NamedTuple):
 class Passed(NamedTuple):
     """What passes leave behind.
 
-    posterior (1 + d,): Precision and shift. sites (n, 2 + d): Multiplier, precision and shift.
+    posterior (1 + d,), sites (n, 1 + d): Precision and shift.
     seen (n, 3 + 3 d): For each row as it was visited last: log Z, probability of signal, precision
     and then mean of the posterior without its factor, gradient of log Z, posterior mean.
     change: Largest in the last pass, in units of the posterior's precision and of its root.
@@ -128,29 +125,27 @@ def _visit_all(
     seen: Array,
     gamma: Array,
     model: tuple[float, float],
-    restrict: int,
+    restrict: bool,
     share: float,
-    multipliers: tuple[float, float, float],
 ) -> float:
     """Visit every row once and return the largest change of a factor, as it would be undamped.
 
     `posterior`, `sites` and `seen` are those of `Passed`, and are changed; `gamma` (d,); `model`
-    is the log share of signal and its variance, `multipliers` their step and bounds. Rows without
-    which the posterior has no variance are passed over, and count as an infinite change.
+    is the log share of signal and its variance. Rows without which the posterior has no variance
+    are passed over, and count as an infinite change.
     """
     d = X.shape[1]
     log_share, signal_variance = model
-    step, least, most = multipliers
     change = 0.0
     for i in order:
-        hole = posterior[0] - sites[i, 1]
+        hole = posterior[0] - sites[i, 0]
         if not hole > 0.0:
             change = np.inf
             continue
         spread = 1.0 / hole + signal_variance
         distance = 0.0
         for k in range(d):
-            seen[i, 3 + k] = (posterior[1 + k] - sites[i, 2 + k]) / hole
+            seen[i, 3 + k] = (posterior[1 + k] - sites[i, 1 + k]) / hole
             distance += (X[i, k] - seen[i, 3 + k]) ** 2
         log_signal = log_share - 0.5 * (d * np.log(2.0 * np.pi * spread) + distance / spread)
         top = max(log_signal, clutter_logs[i])
@@ -160,20 +155,19 @@ def _visit_all(
         excess = clutter * distance / (d * spread)
         rest = clutter * spread + signal * (excess / hole + signal_variance)
         precision = signal * (1.0 - excess) / rest
-        if restrict == 2 or (restrict == 1 and precision < 0.0):
+        if restrict and precision < 0.0:
             precision = RESTRICTED
-        sites[i, 0] = min(max(sites[i, 0] - step * gamma[0] * log_z, least), most)
         seen[i, 0], seen[i, 1], seen[i, 2] = log_z, signal, hole
         unit = posterior[0]
-        change = max(change, abs(precision - sites[i, 1]) / unit)
-        sites[i, 1] += share * (precision - sites[i, 1])
+        change = max(change, abs(precision - sites[i, 0]) / unit)
+        sites[i, 0] += share * (precision - sites[i, 0])
         posterior[0] += share * (hole + precision - posterior[0])
         for k in range(d):
             slope = signal * (X[i, k] - seen[i, 3 + k]) / spread
             mean = seen[i, 3 + k] + slope / hole
-            shift = precision * mean - sites[i, 0] * gamma[k] * slope
-            change = max(change, abs(shift - sites[i, 2 + k]) / np.sqrt(unit))
-            sites[i, 2 + k] += share * (shift - sites[i, 2 + k])
+            shift = precision * mean - gamma[k] * slope
+            change = max(change, abs(shift - sites[i, 1 + k]) / np.sqrt(unit))
+            sites[i, 1 + k] += share * (shift - sites[i, 1 + k])
             posterior[1 + k] += share * ((hole + precision) * mean - posterior[1 + k])
             seen[i, 3 + d + k] = slope
             seen[i, 3 + 2 * d + k] = mean
@@ -210,11 +204,8 @@ class _Passes:
         self.X, self.problem, self.gamma, self.how = X, problem, gamma, how
         self.prior = np.concatenate([[precision], precision * problem.prior_mean])
         self.posterior = self.prior.copy()
-        self.sites, self.seen = np.zeros((n, 2 + d)), np.zeros((n, 3 + 3 * d))
-        self.sites[:, 0] = 1.0
+        self.sites, self.seen = np.zeros((n, 1 + d)), np.zeros((n, 3 + 3 * d))
         self.clutter_logs = problem.clutter_logs(X)
-        # Every point is restricted only where the source does so.
-        self.restrict = how.restrict if how.restrict < 2 or gamma.min() >= 0 else 1
         self.share = 1.0 if how.share is None else how.share
         self.change, self.n_iter, self.n_steps = np.inf, 0, 0
 
@@ -230,9 +221,8 @@ class _Passes:
                 self.seen,
                 self.gamma,
                 (self.problem.log_shares[0], self.problem.signal_variance),
-                self.restrict,
+                self.how.restrict,
                 self.share,
-                (self.how.multiplier_step, *self.how.bounds),
             )
         self.n_iter += 1
 
@@ -244,15 +234,15 @@ class _Passes:
 
     def leap(self) -> bool:
         """Go to a fixed point by Newton's method, if the factors are canonical and it finds one."""
-        if self.restrict or self.how.bounds != (1.0, 1.0) or (self.gamma != -1.0).any():
+        if self.how.restrict or (self.gamma != -1.0).any():
             return False
         sites, n_steps = fixed_point(
-            self.X, self.problem, self.prior, self.sites[:, 1:], 0.01 * self.how.tol
+            self.X, self.problem, self.prior, self.sites, 0.01 * self.how.tol
         )
         self.n_steps += n_steps
         if sites is None:
             return False
-        self.sites[:, 1:] = sites
+        self.sites[:] = sites
         self.posterior[:] = self.prior + sites.sum(axis=0)
         return True
 
@@ -381,28 +371,8 @@ def corrected_evidence(passed: Passed, problem: Problem) -> float:
     holes = passed.seen[:, 2]
     shifts = holes[:, None] * passed.seen[:, 3 : 3 + d]
     before = _log_partition(holes, shifts)
-    after = _log_partition(holes + passed.sites[:, 1], shifts + passed.sites[:, 2:])
+    after = _log_partition(holes + passed.sites[:, 0], shifts + passed.sites[:, 1:])
     whole = _log_partition(passed.posterior[0], passed.posterior[1:])
     precision = np.asarray(1.0 / problem.prior_variance)
     prior = _log_partition(precision, precision * problem.prior_mean)
     return float(whole - prior + np.sum(passed.seen[:, 0] + before - after))
-
-
-def printed_evidence(passed: Passed, gamma: Array) -> float:
-    """Return equation (3.45) of Fearn (2021) as it is printed; NaN with a negative factor.
-
-    The exponent B has the means of the 'reuse' update and not those of the factors, the powers of
-    2 pi v_i that are in the scales are counted again, and the prior's are missing.
-    """
-    d = len(gamma)
-    hole_means, slopes, means = np.split(passed.seen[:, 3:], 3, axis=1)
-    with np.errstate(all="ignore"):
-        variances, hole = 1.0 / passed.sites[:, 1], 1.0 / passed.seen[:, 2]
-        shifted = hole_means + passed.sites[:, :1] * gamma * variances[:, None] * slopes
-        powers = 0.5 * d * np.log(2.0 * np.pi * variances)
-        beside = 0.5 * np.sum((means - shifted) ** 2, axis=1) / (variances + hole)
-        scales = passed.seen[:, 0] + 0.5 * d * np.log((variances + hole) / variances) + beside
-        exponents = np.sum(means**2, axis=1) / variances
-    variance, mean = 1.0 / passed.posterior[0], passed.mean
-    front = 0.5 * (d * np.log(2.0 * np.pi * variance) + mean @ mean / variance)
-    return float(front + np.sum(scales - powers - 0.5 * exponents))

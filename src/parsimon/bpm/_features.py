@@ -14,7 +14,7 @@ from scipy.optimize import minimize_scalar
 
 from parsimon._typing import Array, Indices
 from parsimon.bpm._label_terms import LabelTerms
-from parsimon.bpm._weights import WeightPrior, fit_weights, leave_one_out, spread_rows
+from parsimon.bpm._weights import WeightPrior, fit_weights, leave_one_out, spaced_rows
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference import classification_evidence, maximise_evidence
 from parsimon.kernels import (
@@ -251,7 +251,7 @@ def _named(options: Any, rows: Array, terms: LabelTerms, weights: Array) -> Kern
     """Return a kernel of standard rows by its name, its width as asked."""
     name, k = options.kernel, rows.shape[1]
     if name == "poly":
-        return Polynomial(scale=1.0 / k, offset=options.coef0, degree=options.degree)
+        return Polynomial(scale=1.0 / k, offset=1.0, degree=3)
     if name not in ("rbf", "laplacian"):
         raise InvalidInputError(
             'kernel must be "linear", "rbf", "laplacian", "poly", "precomputed" or a kernel; got '
@@ -263,7 +263,7 @@ def _named(options: Any, rows: Array, terms: LabelTerms, weights: Array) -> Kern
     make = SquaredExponential if name == "rbf" else Laplacian
     if isinstance(options.width, int | float):
         return make(lengthscale=float(options.width))
-    some = spread_rows(terms.y, COMPARED_ROWS)
+    some = spaced_rows(terms.y, COMPARED_ROWS)
     few = terms.of_rows(some)
     is_priced = options.noise_sd == "probable"
     prior = WeightPrior(1, "probable" if is_priced else "evidence", False, 0.0)
@@ -288,7 +288,7 @@ def _climbed(kernel: Kernel, X: Array, terms: LabelTerms, weights: Array) -> Ker
     """Return a kernel with hyperparameters of greatest evidence under the probit."""
     if not len(kernel.theta):
         return kernel
-    some = spread_rows(terms.y, COMPARED_ROWS)
+    some = spaced_rows(terms.y, COMPARED_ROWS)
     evaluate = classification_evidence(kernel, X[some], terms.y[some], weights=weights[some])
     found = maximise_evidence(evaluate, kernel.theta, kernel.bounds(X[some]), max_iterations=30)
     return kernel.with_theta(found.theta)

@@ -154,7 +154,7 @@ class LabelTerms:
         return positive_share(signed, self.noise)
 
 
-def class_shares(chances: list[Array]) -> Array:
+def divide_by_sum(chances: list[Array]) -> Array:
     """Return class probabilities from those of each class against the rest, shape (m, k)."""
     if len(chances) == 1:
         return np.column_stack([1.0 - chances[0], chances[0]])

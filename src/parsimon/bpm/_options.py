@@ -43,7 +43,7 @@ class OfLinear:
         return MethodType(self.method, model)
 
 
-def check_options(options: Any) -> None:
+def check_machine(options: Any) -> None:
     """Refuse options that a Bayes point machine cannot take, each in a sentence."""
     check_choice("inference", options.inference, ["ep", "adf", "power"])
     check_choice("noise", options.noise, list(NOISES))

@@ -241,7 +241,7 @@ class Filter:
         evidence is that of all sites together. Faded sites are worth less than the labels were,
         and the sum of the parts' stays.
         """
-        whole = self.with_prior(merged(beliefs, standardise=self.standardise))
+        whole = self.with_prior(merge_beliefs(beliefs, standardise=self.standardise))
         if self.half_life is not None:
             return whole
         apart = sum(one.log_mass() for one in beliefs)
@@ -291,7 +291,7 @@ def going_on(belief: Belief | None) -> Belief:
     return belief
 
 
-def merged(beliefs: list[Belief], *, standardise: bool = True) -> Belief:
+def merge_beliefs(beliefs: list[Belief], *, standardise: bool = True) -> Belief:
     """Return the product of beliefs from parts of a table: sites add, whatever their units."""
     first = beliefs[0]
     if any(one.shift.shape != first.shift.shape for one in beliefs):

@@ -198,7 +198,7 @@ def fit_weights(design: Array, terms: LabelTerms, prior: WeightPrior) -> WeightP
     terms = terms.flipped(first)
     if not prior.is_learnt and prior.label_noise != "learn":
         return propagate(design, variances, terms)
-    some = spread_rows(terms.y, SEARCH_ROWS)
+    some = spaced_rows(terms.y, SEARCH_ROWS)
     if len(some) == len(design):
         return _searched(design, variances, terms, prior)
     # Losses of single rows are judged on these alone, the evidence on all rows in the end.
@@ -211,7 +211,7 @@ def fit_weights(design: Array, terms: LabelTerms, prior: WeightPrior) -> WeightP
     return _finished(design, climbed, terms)
 
 
-def spread_rows(y: Array, most: int) -> Indices:
+def spaced_rows(y: Array, most: int) -> Indices:
     """Return rows spread evenly over both classes, all if they are few enough."""
     n = len(y)
     order = np.argsort(y, kind="stable")

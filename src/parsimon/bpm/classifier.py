@@ -28,14 +28,14 @@ from parsimon.bpm._label_terms import (
     NOISES,
     LabelTerms,
     Noise,
-    class_shares,
+    divide_by_sum,
     positive_share,
     probit_of_share,
 )
 from parsimon.bpm._options import (
     FewRows,
     OfLinear,
-    check_options,
+    check_machine,
     chosen_by_rows,
     is_linear,
     refuse_other_settings,
@@ -53,7 +53,7 @@ from parsimon.bpm._weights import (
     leave_one_out,
     pac_bayes_bounds,
     propagate,
-    spread_rows,
+    spaced_rows,
 )
 from parsimon.bpm.gamma_ep import RowRule, gamma_ep
 from parsimon.exceptions import InvalidInputError
@@ -103,8 +103,6 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
     width : {"evidence", "loo"}, float or None
         Lengthscale of "rbf" and "laplacian" in standard units. A `Kernel` has all its
         hyperparameters chosen by evidence, and keeps them with None.
-    degree, coef0
-        Of "poly".
     standardise : bool
         False takes the columns as they are.
     half_life : float, optional
@@ -171,8 +169,6 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         label_noise: float | Literal["learn"] = 0.0,
         weights_for_repeats: bool = False,
         width: float | Literal["evidence", "loo"] | None = "evidence",
-        degree: int = 3,
-        coef0: float = 1.0,
         standardise: bool = True,
         half_life: float | None = None,
         max_iter: int = 100,
@@ -188,8 +184,6 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         self.label_noise = label_noise
         self.weights_for_repeats = weights_for_repeats
         self.width = width
-        self.degree = degree
-        self.coef0 = coef0
         self.standardise = standardise
         self.half_life = half_life
         self.max_iter = max_iter
@@ -213,7 +207,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         BayesPointClassifier
             Itself.
         """
-        check_options(self)
+        check_machine(self)
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -261,7 +255,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         BayesPointClassifier
             Itself.
         """
-        check_options(self)
+        check_machine(self)
         is_new = not hasattr(self, "_belief")
         X, y = validate_data(self, X, y, dtype=np.float64, reset=is_new)
         check_classification_targets(y)
@@ -331,7 +325,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         against the rest, divided by their sum.
         """
         latents = self._latents(self._checked(X))
-        return class_shares([positive_share(one, self._noise()) for one in latents])
+        return divide_by_sum([positive_share(one, self._noise()) for one in latents])
 
     def decision_function(self, X: Any) -> Array:
         """Return the normal quantile of the probability of ``classes_[1]``, shape (m,).
@@ -341,7 +335,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         latents = self._latents(self._checked(X))
         if len(latents) == 1:
             return probit_of_share(latents[0], self._noise())
-        chances = class_shares([positive_share(one, self._noise()) for one in latents])
+        chances = divide_by_sum([positive_share(one, self._noise()) for one in latents])
         logs: Array = np.log(np.maximum(chances, np.finfo(np.float64).tiny))
         return logs
 
@@ -439,7 +433,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         """
         if not is_linear(self):
             return False
-        some = spread_rows(y, SEARCH_ROWS)
+        some = spaced_rows(y, SEARCH_ROWS)
         few = merged_rows(rows.X[some], y[some], rows.weights[some])
         straight = clone(self).set_params(label_noise=flip, sparsify=None)
         bent = clone(straight).set_params(label_noise=0.0, kernel="rbf", width="evidence")
@@ -468,7 +462,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         held = [self._left_out(rows, one) for one in fits]
         if self.gamma != -1:
             held = [self._with_bias(place, *fits[place][1:], rows) for place in range(len(fits))]
-        chances = class_shares(held)
+        chances = divide_by_sum(held)
         used = rows.which >= 0
         own = chances[np.arange(len(codes)), codes][used]
         wrong = (np.argmax(chances, axis=1) != codes)[used]

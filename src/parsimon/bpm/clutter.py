@@ -1,12 +1,9 @@
 """The mean of rows amid clutter, with scikit-learn's interface."""
 
 import warnings
-from collections.abc import Callable
-from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.optimize import minimize, minimize_scalar
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -22,36 +19,8 @@ from parsimon.bpm._clutter_passes import (
     corrected_evidence,
     pass_over,
     per_column,
-    printed_evidence,
 )
 from parsimon.exceptions import InvalidInputError
-
-RESTRICTIONS = {"none": 0, "negative": 1, "all": 2}
-# Depth of a gamma that does not compete; finite, as Brent's method takes differences.
-NEVER = 1e15
-BOUNDS = {"none": (1.0, 1.0), "clipped": (0.0, 1.0), "free": (-np.inf, np.inf)}
-
-
-def _best_gamma(
-    height: Callable[[Array], float], d: int, *, only_brent: bool, per_column: bool
-) -> Array:
-    """Return the gamma (d,) in [-1, 1] of greatest height.
-
-    Brent's method for one gamma of all columns, which must beat -1 unless nothing else is asked
-    for; then Powell's for one of each.
-    """
-
-    def depth(gamma: Any) -> float:
-        value = height(np.broadcast_to(np.asarray(gamma, dtype=np.float64), d).copy())
-        return -value if np.isfinite(value) else NEVER
-
-    found = minimize_scalar(depth, bounds=(-1.0, 1.0), method="bounded", options={"xatol": 1e-4})
-    brent = np.full(d, float(found.x))
-    best = brent if only_brent else min(np.full(d, -1.0), brent, key=depth)
-    if per_column and d > 1:
-        powell = minimize(depth, best, method="Powell", bounds=[(-1.0, 1.0)] * d).x
-        best = min(best, powell, key=depth)
-    return best
 
 
 class ClutterMean(DensityMixin, BaseEstimator):
@@ -72,28 +41,12 @@ class ClutterMean(DensityMixin, BaseEstimator):
     prior_variance : float
     inference : {"ep", "adf"}
         Passes that settle, or one pass. That depends on the order of rows.
-    gamma : float, array-like of shape (d,), "evidence" or "loo"
+    gamma : float or array-like of shape (d,)
         Weight of the bias in the factors of gamma-EP [2]_. At -1 it is expectation propagation.
         Another value is for study: the posterior is then not the product of prior and factors, and
-        no evidence is a probability. "evidence" takes the value from -1 to 1 of greatest
-        `log_evidence_`, "loo" that of greatest mean `loo_log_density_`, by Brent's method. What
-        it finds must beat -1, and only values at which passes settle compete; with the printed
-        evidence it is taken as it comes.
-    gamma_per_column : bool
-        Whether the chosen gamma may differ between columns.
-    multipliers : {"none", "clipped", "free"}
-        Whether gamma is multiplied in each row by a lambda, which begins at 1 and moves by
-        `multiplier_step` times -gamma log Z in each pass: lambda-gamma-EP. "clipped" keeps it
-        from 0 to 1, "free" is the printed form. Where all Z are below 1, as in one column, free
-        multipliers of a positive gamma grow for ever, and clipped ones stay at 1.
-    multiplier_step : float
-    restrict : {"none", "negative", "all"}
-        Which factors get a precision of nearly zero: none; those that would have a negative one;
-        all of them if gamma is not negative, as the source has it for study.
-    evidence : {"corrected", "printed"}
-        The formula of `log_evidence_`: the integral of the factors, or equation (3.45) of the
-        source as printed, which is wrong: with restricted factors it is far above 1, and without
-        the restriction NaN where a factor has a negative precision.
+        no evidence is a probability.
+    restrict : {"none", "negative"}
+        Which factors get a precision of nearly zero: none, or those that would have a negative one.
     damping : float or "auto"
         Share of the old factor that is kept in each visit, from 0. "auto" keeps nothing until
         passes stop settling; then Newton's method looks for the fixed point, if gamma is -1 and
@@ -130,7 +83,6 @@ class ClutterMean(DensityMixin, BaseEstimator):
         Of the factors, below zero where a row makes the posterior wider.
     site_shifts_ : ndarray of shape (n, d)
         Precision times mean of each factor.
-    multipliers_ : ndarray of shape (n,)
     signal_probability_ : ndarray of shape (n,)
         That each row is signal, given the other rows.
     loo_log_density_ : ndarray of shape (n,)
@@ -172,11 +124,7 @@ class ClutterMean(DensityMixin, BaseEstimator):
         prior_variance: float = 100.0,
         inference: Literal["ep", "adf"] = "ep",
         gamma: Any = -1.0,
-        gamma_per_column: bool = False,
-        multipliers: Literal["none", "clipped", "free"] = "none",
-        multiplier_step: float = 1.0,
-        restrict: Literal["none", "negative", "all"] = "none",
-        evidence: Literal["corrected", "printed"] = "corrected",
+        restrict: Literal["none", "negative"] = "none",
         damping: float | Literal["auto"] = "auto",
         order: Any = "given",
         tol: float = 1e-6,
@@ -190,11 +138,7 @@ class ClutterMean(DensityMixin, BaseEstimator):
         self.prior_variance = prior_variance
         self.inference = inference
         self.gamma = gamma
-        self.gamma_per_column = gamma_per_column
-        self.multipliers = multipliers
-        self.multiplier_step = multiplier_step
         self.restrict = restrict
-        self.evidence = evidence
         self.damping = damping
         self.order = order
         self.tol = tol
@@ -216,11 +160,10 @@ class ClutterMean(DensityMixin, BaseEstimator):
         """
         X = validate_data(self, X, dtype=np.float64)
         problem, how = self._problem(X.shape[1]), self._passing(len(X))
-        passes = partial(pass_over, X, problem, how=how)
-        gamma = self._chosen_gamma(X.shape[1], passes, problem)
-        passed = passes(gamma)
+        gamma = self._gamma(X.shape[1])
+        passed = pass_over(X, problem, gamma, how)
         self._store(passed, gamma, how)
-        self.log_evidence_ = self._log_evidence(passed, gamma, problem)
+        self.log_evidence_ = corrected_evidence(passed, problem)
         if not self.converged_:
             warnings.warn(
                 f"Factors still change by {passed.change:.2g} after {passed.n_iter} passes (tol is "
@@ -261,21 +204,16 @@ class ClutterMean(DensityMixin, BaseEstimator):
     def _passing(self, n: int) -> Passing:
         """Return how passes over n rows are made, options checked."""
         one_pass = check_choice("inference", self.inference, ("ep", "adf")) == "adf"
-        check_choice("evidence", self.evidence, ("corrected", "printed"))
         if self.damping == "auto":
             share = None
         else:
             share = 1.0 - check_probability("damping", self.damping)
             if share == 0:
                 raise InvalidInputError("damping must be below 1, or nothing is learnt, got 1.")
-        chosen = check_choice("multipliers", self.multipliers, tuple(BOUNDS))
-        step = check_positive("multiplier_step", self.multiplier_step, or_zero=True)
         return Passing(
             self._order(n),
-            RESTRICTIONS[check_choice("restrict", self.restrict, tuple(RESTRICTIONS))],
+            check_choice("restrict", self.restrict, ("none", "negative")) == "negative",
             1.0 if one_pass else share,
-            BOUNDS[chosen],
-            0.0 if chosen == "none" else step,
             check_positive("tol", self.tol),
             1 if one_pass else check_count("max_iter", self.max_iter),
         )
@@ -293,37 +231,9 @@ class ClutterMean(DensityMixin, BaseEstimator):
             )
         return order.astype(np.intp)
 
-    def _chosen_gamma(self, d: int, passes: Callable[[Array], Passed], problem: Problem) -> Array:
-        """Return gamma (d,), given or chosen; one pass has none."""
-        if self.inference == "adf":
-            return np.full(d, -1.0)
-        if not isinstance(self.gamma, str):
-            gamma = per_column("gamma", self.gamma, d)
-            if self.multipliers != "none" and np.ptp(gamma) > 0:
-                raise InvalidInputError(
-                    "Multipliers need one gamma for all columns; give a number."
-                )
-            return gamma
-        check_choice("gamma", self.gamma, ("evidence", "loo"))
-
-        def height(gamma: Array) -> float:
-            passed = passes(gamma)
-            if self.gamma == "loo":
-                return float(passed.seen[:, 0].sum()) if passed.converged else -np.inf
-            counts = passed.converged or self.evidence == "printed"
-            return self._log_evidence(passed, gamma, problem) if counts else -np.inf
-
-        return _best_gamma(
-            height,
-            d,
-            only_brent=self.gamma == "evidence" and self.evidence == "printed",
-            per_column=self.gamma_per_column and self.multipliers == "none",
-        )
-
-    def _log_evidence(self, passed: Passed, gamma: Array, problem: Problem) -> float:
-        if self.evidence == "printed":
-            return printed_evidence(passed, gamma)
-        return corrected_evidence(passed, problem)
+    def _gamma(self, d: int) -> Array:
+        """Return gamma (d,); one pass has none."""
+        return np.full(d, -1.0) if self.inference == "adf" else per_column("gamma", self.gamma, d)
 
     def _store(self, passed: Passed, gamma: Array, how: Passing) -> None:
         self.mean_, self.variance_ = passed.mean, float(1.0 / passed.posterior[0])
@@ -332,6 +242,5 @@ class ClutterMean(DensityMixin, BaseEstimator):
         self.change_, self.n_iter_ = passed.change, passed.n_iter
         self.n_newton_steps_ = passed.n_steps
         self.damping_ = 1.0 - passed.share
-        self.multipliers_, self.site_precisions_ = passed.sites[:, 0], passed.sites[:, 1]
-        self.site_shifts_ = passed.sites[:, 2:]
+        self.site_precisions_, self.site_shifts_ = passed.sites[:, 0], passed.sites[:, 1:]
         self.loo_log_density_, self.signal_probability_ = passed.seen[:, 0], passed.seen[:, 1]

@@ -349,7 +349,7 @@ class DivergenceMKL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             return np.asarray((y - y.mean()) / y.std())[:, None]
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        check_classes(self.classes_, codes, np.ones(len(codes)))
+        check_classes(self.classes_, codes)
         kinds = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         return np.column_stack([np.where(codes == kind, 1.0, -1.0) for kind in kinds])
 

@@ -13,7 +13,7 @@ from parsimon.cli.columns import choose_columns
 from parsimon.cli.options import QUESTION, RUN, shared
 from parsimon.cli.pages import file_name
 from parsimon.cli.printing import say, visible
-from parsimon.cli.running import kept_work, on_cluster, say_treatments, seconds_left
+from parsimon.cli.running import kept_work, on_cluster, remaining_seconds, say_treatments
 from parsimon.cli.sources import find_source, needed_target
 from parsimon.cli.stopping import note_standing
 from parsimon.cli.tables import check_target
@@ -79,7 +79,7 @@ def compare(
             needed_target(source),
             verbose=verbose,
             checkpoint=kept,
-            time_limit=seconds_left(time_limit, started),
+            time_limit=remaining_seconds(time_limit, started),
             **options,
         )
         text = json.dumps(list(map(record, found.models)), indent=2, ensure_ascii=False)

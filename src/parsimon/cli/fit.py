@@ -12,7 +12,7 @@ from parsimon.cli.columns import choose_columns
 from parsimon.cli.options import QUESTION, RUN, RuleName, shared
 from parsimon.cli.pages import file_name, model_name
 from parsimon.cli.printing import say
-from parsimon.cli.running import kept_work, on_cluster, say_treatments, seconds_left
+from parsimon.cli.running import kept_work, on_cluster, remaining_seconds, say_treatments
 from parsimon.cli.sources import find_source, needed_target
 from parsimon.cli.stopping import note_standing
 from parsimon.cli.tables import check_target
@@ -76,7 +76,7 @@ def fit(
             choose=rule,
             verbose=not quiet,
             checkpoint=kept,
-            time_limit=seconds_left(time_limit, started),
+            time_limit=remaining_seconds(time_limit, started),
             **options,
         )
         save_model(found.model, place)

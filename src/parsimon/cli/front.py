@@ -12,7 +12,7 @@ import click
 from parsimon._checks import shorten
 from parsimon._writing import whole_file
 from parsimon.cli.printing import say, visible
-from parsimon.cli.tables import check_target, column, read_table
+from parsimon.cli.tables import check_target, column, read_rows
 from parsimon.exceptions import BadRowError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -94,13 +94,13 @@ def _input(
         if table is not None:
             raise InvalidInputError("Give a table or --demo, not both.")
         with as_file(files("parsimon.cli") / "demo_models.csv") as path:
-            data = read_table(path)
+            data = read_rows(path)
         if not (maximise or minimise):
             maximise, minimise = ["auc"], ["features"]
     elif table is None:
         raise InvalidInputError("Give a table (CSV, TSV, Excel or Parquet), or try --demo.")
     else:
-        data = read_table(table)
+        data = read_rows(table)
     if not (maximise or minimise):
         numeric = list(data.select_dtypes("number"))
         raise InvalidInputError(
@@ -266,9 +266,9 @@ def _safe(text: object) -> str:
 
 
 def _text(value: Any) -> str:
-    from parsimon.pareto.front import number
+    from parsimon.pareto.front import write_number
 
     try:
-        return number(operator.index(value))
+        return write_number(operator.index(value))
     except TypeError:
-        return number(value) if isinstance(value, float) else str(value)
+        return write_number(value) if isinstance(value, float) else str(value)

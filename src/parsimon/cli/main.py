@@ -24,7 +24,7 @@ COMMANDS = {
         "select_features",
         "Find which columns of a table are needed, or a formula of them.",
     ),
-    "series": ("series", "series", "Find the few features of series that tell a target."),
+    "series": ("series", "series", "Find the few features of series that predict a target."),
     "phylo": ("phylo", "phylo", "Explain a trait of related species: report --tree."),
     "front": ("front", "front", "Find the Pareto front of a table of results."),
     "datasets": ("datasets", "datasets", "List the data sets that can be loaded by name."),

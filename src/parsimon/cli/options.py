@@ -86,6 +86,9 @@ _SHARED: dict[str, Callable[[Any], Any]] = {
         metavar="SECONDS",
         help="For everything; what is found by then is told.",
     ),
+    "fast": click.option(
+        "--fast", is_flag=True, help="A first look: less is searched, and on fewer folds."
+    ),
     "quiet": click.option("--quiet", is_flag=True, help="Show neither progress nor a summary."),
 }
 QUESTION = ("table", "target", "positive", "task", "keep", "drop")

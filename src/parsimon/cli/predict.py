@@ -158,7 +158,7 @@ def _write(frame: "pd.DataFrame", out: Path | None, *, as_json: bool) -> None:
 
 def _records(frame: "pd.DataFrame") -> str:
     """Return the rows as a JSON list of objects; a name that occurs twice gets a number."""
-    from parsimon.statistician.prepare.frames import column_names
+    from parsimon.statistician.prepare.frames import clean_names
 
-    named = frame.set_axis(list(column_names(frame.columns)), axis=1)
+    named = frame.set_axis(list(clean_names(frame.columns)), axis=1)
     return named.to_json(orient="records", date_format="iso", indent=2, force_ascii=False) + "\n"

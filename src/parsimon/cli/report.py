@@ -13,7 +13,7 @@ from parsimon.cli.columns import choose_columns
 from parsimon.cli.options import PAGE, QUESTION, RUN, RuleName, shared
 from parsimon.cli.pages import command_line, find_places, show_summary, write_files
 from parsimon.cli.printing import say
-from parsimon.cli.running import kept_work, on_cluster, seconds_left
+from parsimon.cli.running import kept_work, on_cluster, remaining_seconds
 from parsimon.cli.sources import Source, find_source, needed_target
 from parsimon.cli.traits import TREE_NAMES, report_on_trait, tree_options
 from parsimon.cli.wide_tables import select_and_report, sent_on
@@ -28,7 +28,10 @@ _OF_TRAITS = (
     *TREE_NAMES,
 )
 # What a table with many more columns than rows is asked with.
-_OF_COLUMNS = ("out", "pdf", "as_json", "markdown", "seed", "n_jobs", "quiet")
+_OF_COLUMNS = (
+    *("out", "pdf", "as_json", "markdown", "seed", "n_jobs", "cluster", "resume"),
+    *("fast", "quiet"),
+)
 
 
 @click.command()
@@ -57,18 +60,12 @@ _OF_COLUMNS = ("out", "pdf", "as_json", "markdown", "seed", "n_jobs", "quiet")
     "least_error.  [default: supported]",
 )
 @click.option(
-    "--family", default="gp", metavar="NAME", help="The family that leads.  [default: gp]"
-)
-@click.option(
     "--families",
     default="all",
     metavar="NAMES",
-    help="Who answers beside it: some of gp,rvm,bpm,plain-gp,svm,formula; all or none.  "
-    "[default: all]",
+    help="Who is asked: some of gp,rvm,bpm,plain-gp,svm,formula; all or none.  [default: all]",
 )
-@shared("rivals", "outer", *RUN)
-@click.option("--fast", is_flag=True, help="A shallow search; plain models alone are compared.")
-@shared("quiet")
+@shared("rivals", "outer", *RUN, "fast", "quiet")
 @tree_options
 @click.pass_context
 def report(
@@ -114,7 +111,7 @@ def report(
     source = choose_columns(find_source(table, target), keep, drop)
     if _is_sent_on(context, source):
         given = {name: context.params[name] for name in _OF_COLUMNS}
-        left = seconds_left(time_limit, started)
+        left = remaining_seconds(time_limit, started)
         select_and_report(context, source, time_limit=left, **given)
         return
     places = find_places(
@@ -130,7 +127,7 @@ def report(
             verbose=not quiet,
             command=command_line(context, needed_target(source)),
             checkpoint=folder,
-            time_limit=seconds_left(time_limit, started),
+            time_limit=remaining_seconds(time_limit, started),
             **options,
         )
         write_files(analysis, places, source.treatments)

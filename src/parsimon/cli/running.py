@@ -23,7 +23,7 @@ def say_treatments(source: Source, target: str, **question: Any) -> None:
         say(sentence, err=True)
 
 
-def seconds_left(limit: float | None, started: float) -> float | None:
+def remaining_seconds(limit: float | None, started: float) -> float | None:
     """Return what is left of a time limit since a moment of the monotonic clock."""
     if limit is None or limit <= 0:
         return limit

@@ -1,4 +1,4 @@
-"""`parsimon series`: the few features of series that tell a target, on a page."""
+"""`parsimon series`: the few features of series that predict a target, on a page."""
 
 import shlex
 import time
@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from parsimon.cli.columns import choose_columns
-from parsimon.cli.options import PAGE, QUESTION, shared
+from parsimon.cli.options import PAGE, QUESTION, RUN, shared
 from parsimon.cli.pages import command_line, find_places, show_summary, write_files
 from parsimon.cli.printing import say
-from parsimon.cli.running import on_cluster, seconds_left
+from parsimon.cli.running import kept_work, on_cluster, remaining_seconds
 from parsimon.cli.series_files import CLASS
 from parsimon.cli.sources import Source, find_source, needed_target, series_source
 from parsimon.exceptions import InvalidInputError
@@ -43,9 +43,7 @@ from parsimon.exceptions import InvalidInputError
     metavar="FILE",
     help="Write the features of each series as CSV or TSV too.",
 )
-@shared("seed", "jobs", "cluster", "time-limit")
-@click.option("--fast", is_flag=True, help="A short search, three outer folds, no warping.")
-@shared("quiet")
+@shared(*RUN, "fast", "quiet")
 @click.pass_context
 def series(
     context: click.Context,
@@ -63,11 +61,12 @@ def series(
     markdown: bool,
     features_file: Path | None,
     cluster: str | None,
+    resume: bool,
     time_limit: float | None,
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Find the few features of the series in TABLE that tell a target, and report on them.
+    """Find the few features of the series in TABLE that predict a target, and report on them.
 
     TABLE has one row a measurement: --id says which series it belongs to, --time when it was
     taken and --value what was measured; several --value are several channels. Or it has one row a
@@ -103,7 +102,7 @@ def series(
     )
     from parsimon.statistician import analyse_series
 
-    with on_cluster(cluster):
+    with on_cluster(cluster), kept_work(places["Report"], resume) as folder:
         analysis = analyse_series(
             source.frame,
             needed_target(source),
@@ -114,7 +113,8 @@ def series(
             name=source.name,
             verbose=not quiet,
             command=command_line(context, needed_target(source)),
-            time_limit=seconds_left(time_limit, started),
+            checkpoint=folder,
+            time_limit=remaining_seconds(time_limit, started),
             **options,
         )
         write_files(analysis, places, source.treatments)

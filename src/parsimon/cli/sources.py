@@ -10,7 +10,7 @@ from parsimon._checks import shorten
 from parsimon.cli.headers import FileTable
 from parsimon.cli.printing import say
 from parsimon.cli.series_files import CLASS, is_bare, read_archive
-from parsimon.cli.tables import TABLE_ENDINGS, column, read_file, read_table
+from parsimon.cli.tables import TABLE_ENDINGS, column, read_file, read_rows
 from parsimon.exceptions import DatasetNotFoundError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def find_source(text: str, target: str | None = None) -> Source:
             _check_target(table, target)
         return Source(table.frame, _plain_name(path), target, table.treatments)
     if path.is_dir() or len(path.parts) > 1 or _endings(path) & (TABLE_ENDINGS | _PACKED):
-        read_table(path)
+        read_rows(path)
     return _data_set(text, target)
 
 
@@ -64,7 +64,7 @@ def series_source(text: str, n_values: int | None = None) -> Source | None:
         return Source(read_archive(path), _plain_name(path).removesuffix(".ts"), CLASS)
     if not is_bare(path):
         return None
-    frame = read_table(path, has_header=False)
+    frame = read_rows(path, has_header=False)
     has_class = frame.shape[1] != n_values
     names = [str(place + 1) for place in range(frame.shape[1] - has_class)]
     frame.columns = [CLASS, *names] if has_class else names
@@ -119,9 +119,9 @@ def _data_set(text: str, target: str | None) -> Source:
 
 def _is_data_set(text: str) -> bool:
     from parsimon.datasets import names
-    from parsimon.datasets.catalogue import canonical
+    from parsimon.datasets.catalogue import catalogue_name
 
-    return canonical(text) in names()
+    return catalogue_name(text) in names()
 
 
 def _endings(path: Path) -> set[str]:

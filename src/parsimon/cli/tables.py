@@ -36,7 +36,7 @@ _COMMA_NUMBER = re.compile(r"\s*[+-]?\d+(,\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})?\s*")
 
 
-def read_table(path: Path, *, has_header: bool = True) -> "pd.DataFrame":
+def read_rows(path: Path, *, has_header: bool = True) -> "pd.DataFrame":
     """Return a table with at least one row; gzip and the like are unpacked on the way."""
     return read_file(path, has_header=has_header).frame
 

@@ -11,7 +11,7 @@ import click
 from parsimon.cli.columns import find_columns
 from parsimon.cli.pages import command_line, find_places, show_summary, write_files
 from parsimon.cli.printing import say
-from parsimon.cli.running import kept_work, on_cluster, seconds_left
+from parsimon.cli.running import kept_work, on_cluster, remaining_seconds
 from parsimon.cli.sources import Source, find_source, needed_target
 from parsimon.exceptions import InvalidInputError
 
@@ -92,7 +92,7 @@ def report_on_trait(
             verbose=not quiet,
             command=command_line(context, needed_target(source)),
             checkpoint=folder,
-            time_limit=seconds_left(time_limit, started),
+            time_limit=remaining_seconds(time_limit, started),
             **options,
         )
         write_files(analysis, places, source.treatments)

@@ -10,7 +10,6 @@ from parsimon.datasets.catalogue import names
 from parsimon.datasets.few_labels import make_four_clusters, make_three_clusters
 from parsimon.datasets.loading import load
 from parsimon.datasets.mixtures import make_banana, make_clutter, make_crescent, make_ripley
-from parsimon.datasets.music import make_genres, make_listener
 from parsimon.datasets.shapes import (
     make_checkerboard,
     make_global_and_local,
@@ -29,9 +28,7 @@ __all__ = [
     "make_clutter",
     "make_crescent",
     "make_four_clusters",
-    "make_genres",
     "make_global_and_local",
-    "make_listener",
     "make_ripley",
     "make_spiral",
     "make_three_clusters",

@@ -97,10 +97,10 @@ def loadable() -> list[Entry]:
     present = found(folder)
     # A bundled table wins over a file of the same name: the name gives the same data everywhere.
     others = sorted(set(present) - {entry.name for entry in bundled})
-    return bundled + [describe(name, present[name]) for name in others]
+    return bundled + [describe_files(name, present[name]) for name in others]
 
 
-def describe(name: str, files_of_name: DataFiles) -> Entry:
+def describe_files(name: str, files_of_name: DataFiles) -> Entry:
     """Return what is known about files of the folder; of a user's own files, only the kind."""
     entry = known().get(name)
     if entry is None:
@@ -136,7 +136,7 @@ def _entry(row: dict[str, str]) -> Entry:
     )
 
 
-def canonical(name: str) -> str:
+def catalogue_name(name: str) -> str:
     """Return the name as the catalogue spells it."""
     if not isinstance(name, str):
         raise InvalidInputError(f"The name of a data set must be text, got {type(name).__name__}.")
@@ -165,7 +165,7 @@ def found(folder: Path) -> dict[str, DataFiles]:
         if suffix is None:
             # Notes, or aligned sequences (FASTA), which are neither table nor tree.
             continue
-        name, kind = canonical(path.name[: -len(suffix)]), _SUFFIXES[suffix]
+        name, kind = catalogue_name(path.name[: -len(suffix)]), _SUFFIXES[suffix]
         if kind == "arrays" and name.endswith(_SPLITS):
             name, kind = name.removesuffix(_SPLITS), "splits"
         groups.setdefault(name, {}).setdefault(kind, path)

@@ -18,15 +18,16 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from parsimon._checks import did_you_mean, shorten
+from parsimon._data import holds_classes
 from parsimon._typing import AnyArray
 from parsimon.datasets.catalogue import (
     BUNDLED,
     FOLDER_VARIABLE,
     DataFiles,
     Entry,
-    canonical,
+    catalogue_name,
     data_folder,
-    describe,
+    describe_files,
     found,
     known,
     names,
@@ -127,8 +128,6 @@ def readable(file: Path | IO[bytes]) -> Iterator[None]:
 
 
 _SPLIT, _TIP = "split", "tip"
-# A whole-numbered target with more values than the ten digits is a quantity, not classes.
-_MOST_NUMBERED_CLASSES = 10
 
 
 def load(name: str, *, target: str | None = None) -> Any:
@@ -181,7 +180,7 @@ def load(name: str, *, target: str | None = None) -> Any:
     >>> len(load("sp500").target), load("sp500_windows").data.shape
     (3333, (163, 80))
     """
-    key = canonical(name)
+    key = catalogue_name(name)
     entry = known().get(key)
     if entry is not None and entry.where == BUNDLED:
         return _load_bundled(entry, target)
@@ -193,7 +192,7 @@ def load(name: str, *, target: str | None = None) -> Any:
 
 
 def _load_from_folder(key: str, here: Mapping[str, DataFiles], target: str | None) -> Any:
-    entry, paths = describe(key, here[key]), here[key].paths
+    entry, paths = describe_files(key, here[key]), here[key].paths
     more: dict[str, Any] = {}
     tree = paths.get("tree") or here.get(entry.tree, DataFiles()).paths.get("tree")
     if tree is not None:
@@ -287,12 +286,12 @@ def _checked_target(wanted: str, columns: Sequence[str], name: str) -> str:
 
 
 def _classes(labels: "pd.Series[Any]") -> AnyArray | None:
-    """Return the sorted classes, or None when the values are a quantity."""
-    classes = np.unique(labels.dropna().to_numpy())
-    if classes.dtype.kind in "OUSb":
-        return classes.astype(str) if classes.dtype.kind != "b" else classes
-    whole = bool(np.all(classes == np.floor(classes)))
-    return classes if whole and len(classes) <= _MOST_NUMBERED_CLASSES else None
+    """Return the sorted classes, or None for a number."""
+    present = labels.dropna().to_numpy()
+    if not holds_classes(present):
+        return None
+    classes = np.unique(present)
+    return classes.astype(str) if classes.dtype.kind in "OUS" else classes
 
 
 def _tree_alone(entry: Entry, target: str | None, tree: dict[str, Any]) -> Any:
@@ -357,7 +356,7 @@ def _suggestion(name: str) -> str:
     """Return the nearest names, or else all that is bundled."""
     from parsimon import datasets
 
-    key = canonical(name).removeprefix("make_")
+    key = catalogue_name(name).removeprefix("make_")
     if hasattr(datasets, f"make_{key}"):
         return f"It is generated: call parsimon.datasets.make_{key}(n, random_state=0)."
     close = difflib.get_close_matches(key, {*known(), *names()}, n=3)

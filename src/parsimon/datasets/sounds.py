@@ -97,9 +97,8 @@ def write_wav(path: AnyPath, values: Any, rate: int) -> None:
     Examples
     --------
     >>> from tempfile import mkdtemp
-    >>> from parsimon.datasets import make_genres
-    >>> X, y = make_genres(2, random_state=0)
-    >>> write_wav(Path(mkdtemp()) / "classic.wav", X[0], 4000)
+    >>> tone = 0.5 * np.sin(2 * np.pi * 440 * np.arange(4000) / 4000)
+    >>> write_wav(Path(mkdtemp()) / "tone.wav", tone, 4000)
     """
     from scipy.io import wavfile
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from parsimon._data import validate_data
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
+from parsimon.inference.logistic import fit_logistic
 
 # Votes of none and of all are not certain: this far from 0 and 1.
 _EDGE = 0.01
@@ -82,28 +83,13 @@ def fitted_vote_calibration(votes: Array, codes: Indices) -> VoteCalibration:
 
     Votes should come from members that had not seen the rows. Shapes: votes (n,), codes (n,).
     """
-    x = np.column_stack([_log_odds(votes), np.ones(len(votes))])
-    wished, precision = np.array([1.0, 0.0]), np.array([1.0, 0.1])
-
-    def loss(line: Array) -> float:
-        scores = x @ line
-        lost = np.logaddexp(0.0, scores).sum() - codes @ scores
-        return float(lost + 0.5 * precision @ (line - wished) ** 2)
-
-    line = wished.copy()
-    for _ in range(50):
-        p = expit(x @ line)
-        gradient = x.T @ (codes - p) - precision * (line - wished)
-        curvature = (x * (p * (1 - p))[:, None]).T @ x + np.diag(precision)
-        step = np.linalg.solve(curvature, gradient)
-        # Where the logistic curve is flat a whole step goes too far; a part of it always helps.
-        while loss(line + step) > loss(line) and np.abs(step).max() > 1e-10:
-            step = step / 2
-        line = line + step
-        if np.abs(step).max() < 1e-10:
-            break
+    odds = _log_odds(votes)
+    x = np.column_stack([odds, np.ones(len(votes))])
+    # Counted from slope 1 and offset 0, where the penalty holds the line.
+    found = fit_logistic(x, codes.astype(np.float64), offset=odds, penalty=np.array([1.0, 0.1]))
+    slope, offset = (0.0, 0.0) if found is None else found.tolist()
     # Votes against the truth teach nothing; a slope must keep their order.
-    return VoteCalibration(max(float(line[0]), 1e-3), float(line[1]))
+    return VoteCalibration(max(1.0 + slope, 1e-3), offset)
 
 
 def two_columns(positive: Array) -> Any:

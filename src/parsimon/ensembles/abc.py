@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -24,7 +24,7 @@ from parsimon.ensembles._votes import (
     fitted_vote_calibration,
     two_columns,
 )
-from parsimon.ensembles.chain_options import ChainOptions
+from parsimon.ensembles.chain_options import CHUNK, ChainOptions
 from parsimon.ensembles.chains import ABCSamples, abc_sample
 from parsimon.ensembles.convergence import agreement
 from parsimon.ensembles.label_errors import ErrorOf
@@ -55,41 +55,8 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
         "auc" is the source's: one minus the conservative area T (1 - F) of a hard classifier.
         "balanced" is one minus the mid-rank area. A callable ``loss(y, labels)`` gets codes 0
         and 1 and returns a number; it needs a `tolerance`.
-    tolerance : float, optional
-        Greatest error of a kept rule. Without it chains go down until the best error hardly
-        changes for 1000 steps, and the tolerance is that error and `slack` of its standard errors:
-        what cannot be told from the best is kept.
-    slack : float
-        Standard errors above the best error, where no tolerance is given. The best of thousands
-        of rules is lucky, and chains mix the better the more they may keep.
-    sampler : {"mcmc", "smc"}
-        "mcmc": one chain a start. "smc": `n_chains` islands of n_samples / thin particles; as the
-        tolerance falls, those above it are replaced by copies of the others.
-    n_chains, n_samples, burn_in, thin : int
-        Chains, steps recorded of each, steps before that at the last tolerance (half of
-        `n_samples` if None), and of how many one is kept (a fiftieth of `n_samples` if None). A
-        move that is refused repeats the state.
-    start_tolerance : float
-        Chains start at a draw from the prior with no greater error, or at the best of many.
-    n_levels, n_accepted : int
-        Rungs of the ladder from there to `tolerance`, and accepted moves before each next one. A
-        move to a lower error is always within.
-    proposal : float, optional
-        Standard deviation of a step in every parameter, fixed; 0.05 in the source. None adapts
-        size and shape until the burn-in ends.
-    redraw : float
-        Share of proposals that draw one parameter anew from its prior; 0 in the source.
-    patience : int
-        Steps of the descent. Chains that are above a given tolerance after it and the burn-in keep
-        the error they have as tolerance, and a warning says how many they are; without a given
-        tolerance they begin their burn-in where others stand.
-    max_r_hat : float, optional
-        Where R-hat of the errors or of the votes is above it after `n_samples` steps, all of them
-        count as burn-in, and twice as many are recorded after a burn-in of twice the length, at
-        twice the `thin`. Without a given tolerance `slack` is then greater by one: the tolerance
-        is about the tightest at which chains agree. None records once.
-    n_doublings : int
-        How many times at most; a warning says where that was not enough.
+    chains : ChainOptions, optional
+        How many chains walk, for how long, and how little the rules they keep must err.
     calibration : int, optional
         Folds whose votes by chains of the other rows teach the map to probabilities; None takes
         the average vote itself, as the source does.
@@ -147,10 +114,11 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
     Examples
     --------
     >>> from parsimon.datasets import load
-    >>> from parsimon.ensembles import HardTree
+    >>> from parsimon.ensembles import ChainOptions, HardTree
     >>> data = load("ripley")
     >>> X, y = data.data[:250], data.target[:250]
-    >>> model = ABCClassifier(HardTree(2), n_samples=400, calibration=None, random_state=0)
+    >>> chains = ChainOptions(n_samples=400)
+    >>> model = ABCClassifier(HardTree(2), chains=chains, calibration=None, random_state=0)
     >>> model = model.fit(X, y)
     >>> model.samples_.shape, bool(model.errors_.max() <= model.tolerance_)
     ((32, 50, 10), True)
@@ -163,21 +131,7 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
         rule: Any = None,
         *,
         error: str | Callable[[Any, Any], float] = "auc",
-        tolerance: float | None = None,
-        slack: float = 3.0,
-        sampler: Literal["mcmc", "smc"] = "mcmc",
-        n_chains: int = 32,
-        n_samples: int = 1000,
-        burn_in: int | None = None,
-        thin: int | None = None,
-        start_tolerance: float = 0.5,
-        n_levels: int = 7,
-        n_accepted: int = 100,
-        proposal: float | None = None,
-        redraw: float = 0.1,
-        patience: int = 5000,
-        max_r_hat: float | None = 1.1,
-        n_doublings: int = 3,
+        chains: ChainOptions | None = None,
         calibration: int | None = 5,
         max_iter: int | None = None,
         time_limit: float | None = None,
@@ -188,21 +142,7 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
     ) -> None:
         self.rule = rule
         self.error = error
-        self.tolerance = tolerance
-        self.slack = slack
-        self.sampler = sampler
-        self.n_chains = n_chains
-        self.n_samples = n_samples
-        self.burn_in = burn_in
-        self.thin = thin
-        self.start_tolerance = start_tolerance
-        self.n_levels = n_levels
-        self.n_accepted = n_accepted
-        self.proposal = proposal
-        self.redraw = redraw
-        self.patience = patience
-        self.max_r_hat = max_r_hat
-        self.n_doublings = n_doublings
+        self.chains = chains
         self.calibration = calibration
         self.max_iter = max_iter
         self.time_limit = time_limit
@@ -293,27 +233,13 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
         )
 
     def _options(self) -> ChainOptions:
-        check_count("n_samples", self.n_samples)
         check_seconds("time_limit", self.time_limit)
         if self.calibration is not None:
             check_count("calibration", self.calibration, least=2)
-        return ChainOptions(
-            sampler=self.sampler,
-            tolerance=self.tolerance,
-            start_tolerance=self.start_tolerance,
-            n_levels=self.n_levels,
-            n_accepted=self.n_accepted,
-            slack=self.slack,
-            n_chains=self.n_chains,
-            n_samples=self.n_samples,
-            burn_in=self.n_samples // 2 if self.burn_in is None else self.burn_in,
-            thin=max(1, self.n_samples // 50) if self.thin is None else self.thin,
-            proposal=self.proposal,
-            redraw=self.redraw,
-            patience=self.patience,
-            max_r_hat=self.max_r_hat,
-            n_doublings=self.n_doublings,
-        )
+        options = ChainOptions() if self.chains is None else self.chains
+        if not isinstance(options, ChainOptions):
+            raise InvalidInputError(f"chains must be ChainOptions, got {options!r}.")
+        return options
 
     def _sampled(
         self,
@@ -327,7 +253,7 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
         """Run the chains on some rows; `place` names the file of a fold."""
         share = 1.0 if self.calibration is None else 0.5 / (self.calibration if place else 1)
         limits = SearchOptions(
-            max_iter=None if self.max_iter is None else -(-self.max_iter // options.chunk),
+            max_iter=None if self.max_iter is None else -(-self.max_iter // CHUNK),
             time_limit=None if self.time_limit is None else share * self.time_limit,
             checkpoint=_beside(self.checkpoint, place),
             verbose=self.verbose,

@@ -3,9 +3,7 @@
 `abc_sample` runs many chains in step, so that one matrix product judges all their proposals. They
 start from the prior, go down a ladder of tolerances, burn in and are then recorded; where they do
 not agree, what was recorded is taken for burn-in and twice as many steps follow, at a tolerance of
-one standard error more unless it was given. Islands of
-particles that are copied as the tolerance falls (sequential Monte Carlo) are the same walk with
-many short chains.
+one standard error more unless it was given.
 
 Every chain has random numbers of its own in every chunk of steps, so that neither the number of
 workers nor an interruption changes a bit.
@@ -19,7 +17,7 @@ import numpy as np
 
 from parsimon._parallel import Workers, n_workers
 from parsimon._typing import AnyArray, Array, Indices, Mask
-from parsimon.ensembles.chain_options import ChainOptions
+from parsimon.ensembles.chain_options import CHUNK, ChainOptions
 from parsimon.ensembles.convergence import agreement
 from parsimon.ensembles.label_errors import ErrorOf
 from parsimon.ensembles.rules import BoundRule, Labeller
@@ -129,7 +127,7 @@ def abc_sample(
         raise InvalidInputError("A loss of your own needs a tolerance; give one as a number.")
     with Workers(n_jobs) as workers:
         groups = np.array_split(
-            np.arange(options.n_walkers), min(n_workers(n_jobs), options.n_walkers)
+            np.arange(options.n_chains), min(n_workers(n_jobs), options.n_chains)
         )
         return run(_AbcProcess(bound, X, error, options, workers, groups, data), limits)
 
@@ -170,7 +168,7 @@ class _AbcProcess:
 
     def begin(self, rng: np.random.Generator) -> Walk:  # noqa: ARG002
         options = self.options
-        starts = [self._start(self._rng(w, 0)) for w in range(options.n_walkers)]
+        starts = [self._start(self._rng(w, 0)) for w in range(options.n_chains)]
         theta = np.array([start[0] for start in starts])
         error = np.array([start[1] for start in starts])
         w, best = len(theta), int(error.argmin())
@@ -193,7 +191,6 @@ class _AbcProcess:
         """Return a draw of the prior within the first tolerance, or the best of many draws."""
         found: tuple[Array, float] | None = None
         wished = max(_PRIOR_LEAST, min(_PRIOR_MOST, _PRIOR_ROWS // len(self.X)))
-        wished = 1 if self.options.is_smc else wished
         for first in range(0, wished, _PRIOR_BLOCK):
             theta = self.bound.draw(min(_PRIOR_BLOCK, wished - first), rng)
             errors = self.error(self.labels(theta))
@@ -226,8 +223,8 @@ class _AbcProcess:
         steps = _Chances(*(np.stack(part, axis=1) for part in zip(*chances, strict=True)))
         steps = steps._replace(normal=steps.normal * size)
         is_recorded = state.phase == SAMPLING
-        every = options.thin << state.n_doubled if is_recorded else max(1, options.chunk // 5)
-        offset = state.n_in_phase * options.chunk if is_recorded else 0
+        every = options.stride << state.n_doubled if is_recorded else CHUNK // 5
+        offset = state.n_in_phase * CHUNK if is_recorded else 0
         return self.bound, self.error, standing, state.tolerance[group], steps, every, offset
 
     def _next(self, state: Walk, part: _Stretch) -> Walk:
@@ -241,28 +238,26 @@ class _AbcProcess:
             moved = replace(moved, best=part.best, best_error=part.best_error)
             moved = replace(moved, n_idle=0) if news else moved
         if state.phase != SAMPLING and self.options.proposal is None:
-            moved = _adapted(moved, part, self.bound.unit, self.options.chunk)
+            moved = _adapted(moved, part, self.bound.unit)
         if state.phase == DESCENT:
             return self._descended(moved, part)
         if state.phase == BURN_IN:
-            n_steps = self.options.burn_in << state.n_doubled
-            done = moved.n_in_phase * self.options.chunk >= n_steps
+            n_steps = self.options.n_before << state.n_doubled
+            done = moved.n_in_phase * CHUNK >= n_steps
             return self._entering_samples(moved) if done else moved
         return self._recorded(moved, part)
 
     def _descended(self, state: Walk, part: _Stretch) -> Walk:
         options = self.options
         state = replace(state, n_in_level=state.n_in_level + part.accepted)
-        if options.is_smc:
-            state = self._resampled(state)
-        elif options.tolerance is None:
+        if options.tolerance is None:
             # Half of where the chain was during this chunk lies below its next tolerance.
             middle = np.median(part.errors, axis=0)
             state = replace(state, tolerance=np.maximum(state.error, np.minimum(
                 state.tolerance, middle)))  # fmt: skip
         else:
             state = _one_rung_down(state, options)
-        late = state.n_chunks * options.chunk >= options.patience
+        late = state.n_chunks * CHUNK >= options.patience
         if options.tolerance is None:
             if state.n_idle < _IDLE and not late:
                 return state
@@ -278,11 +273,10 @@ class _AbcProcess:
         target = options.tolerance
         if target is None:
             target = self._automatic(state)
-            state = state if options.is_smc else self._gathered(state, target)
+            state = self._gathered(state, target)
         tolerance = np.full(len(state.theta), target)
         state = replace(state, tolerance=tolerance, phase=BURN_IN, n_in_phase=0)
-        is_wished = options.burn_in > 0 and not options.is_smc
-        return state if is_wished else self._entering_samples(state)
+        return state if options.n_before > 0 else self._entering_samples(state)
 
     def _gathered(self, state: Walk, target: float) -> Walk:
         """Put chains that did not arrive where others stand, to part from them in the burn-in."""
@@ -304,39 +298,16 @@ class _AbcProcess:
         most = 0.5 * (self.error.of_a_coin - state.best_error)
         return state.best_error + max(0.0, min(wished, most))
 
-    def _resampled(self, state: Walk) -> Walk:
-        """Lower the tolerance of each island to its median, and copy those that are within."""
-        options = self.options
-        islands = np.arange(options.n_walkers).reshape(options.n_chains, -1)
-        source, tolerance = np.arange(options.n_walkers), state.tolerance.copy()
-        least = options.tolerance or 0.0
-        if options.tolerance is None:
-            least = self._automatic(state)
-        for island in islands:
-            wished = max(least, float(np.median(state.error[island])))
-            tolerance[island] = min(float(tolerance[island].max()), wished)
-            alive = island[state.error[island] <= tolerance[island[0]]]
-            lost = island[state.error[island] > tolerance[island[0]]]
-            rng = self._rng(options.n_walkers + int(island[0]), state.n_chunks)
-            source[lost] = rng.choice(alive, size=len(lost))
-        return replace(state.from_others(source), tolerance=tolerance)
-
     def _entering_samples(self, state: Walk) -> Walk:
         """Begin to record; chains that are still above the tolerance get one of their own."""
         tolerance = np.maximum(state.tolerance, state.error)
         return replace(state, phase=SAMPLING, n_in_phase=0, tolerance=tolerance)
 
     def _recorded(self, state: Walk, part: _Stretch) -> Walk:
-        options = self.options
-        n_steps = 10 * options.chunk if options.is_smc else options.n_samples << state.n_doubled
-        done = state.n_in_phase * options.chunk >= n_steps
-        # The islands are recorded once, after moves without copies.
-        kept = part.theta[None] if options.is_smc else part.trail
-        if options.is_smc and not done:
-            kept = kept[:0]
+        done = state.n_in_phase * CHUNK >= self.options.n_samples << state.n_doubled
         state = replace(
             state,
-            samples=(*state.samples, kept),
+            samples=(*state.samples, part.trail),
             errors=(*state.errors, part.errors),
             n_accepted=state.n_accepted + int(part.accepted.sum()),
             n_proposed=state.n_proposed + part.errors.size,
@@ -355,17 +326,16 @@ class _AbcProcess:
         return self._burning_in(state)
 
     def _agrees(self, state: Walk) -> bool:
-        options = self.options
-        if options.max_r_hat is None or options.is_smc:
+        if self.options.max_r_hat is None:
             return True
         theta = np.swapaxes(np.concatenate(state.samples), 0, 1)
         votes = np.array([self.labels(chain) for chain in theta])
         worst = max(agreement(np.concatenate(state.errors).T, votes)[0].values())
         # A NaN, from chains too short to be judged, is no reason to go on.
-        return not worst > options.max_r_hat
+        return not worst > self.options.max_r_hat
 
     def standing(self, state: Walk) -> Standing:
-        return Standing(state.n_chunks * self.options.chunk * len(state.theta))
+        return Standing(state.n_chunks * CHUNK * len(state.theta))
 
     def row(self, state: Walk) -> tuple[float, ...]:
         return float(state.error.mean()), float(state.tolerance.max()), float(state.phase)
@@ -379,7 +349,6 @@ class _AbcProcess:
 
     def result(self, state: Walk, ending: Ending) -> ABCSamples:
         options = self.options
-        p = state.theta.shape[1]
         trail = (
             np.concatenate(state.samples) if state.samples else np.empty((0, *state.theta.shape))
         )
@@ -387,23 +356,18 @@ class _AbcProcess:
         trail = trail if len(trail) else state.theta[None]
         errors = np.concatenate(state.errors) if state.errors else state.error[None]
         theta = np.swapaxes(trail, 0, 1)
-        if options.is_smc:
-            errors = errors.mean(axis=0).reshape(options.n_chains, -1)
-            theta = theta.reshape(options.n_chains, -1, p)
-        else:
-            errors = (
-                errors.T if state.n_earlier else errors.T[:, : options.n_samples << state.n_doubled]
-            )
-            theta = theta if state.n_earlier else theta[:, : options.n_kept]
-        tolerances = state.tolerance.reshape(options.n_chains, -1).max(axis=1)
+        errors = errors.T
+        if not state.n_earlier:
+            errors = errors[:, : options.n_samples << state.n_doubled]
+            theta = theta[:, : options.n_kept]
         return ABCSamples(
             theta,
             errors,
-            np.maximum(tolerances, errors.max(axis=1)),
+            np.maximum(state.tolerance, errors.max(axis=1)),
             state.n_accepted / max(1, state.n_proposed),
             state.best,
             state.best_error,
-            state.n_chunks * options.chunk,
+            state.n_chunks * CHUNK,
             ending.stopped_by,
             state.n_doubled,
         )
@@ -443,7 +407,7 @@ class _Chances(NamedTuple):
 
 def _drawn(bound: BoundRule, rng: np.random.Generator, options: ChainOptions) -> _Chances:
     """Return the chance of one walker in a chunk, its steps in units of their size."""
-    c, p = options.chunk, bound.n_parameters
+    c, p = CHUNK, bound.n_parameters
     normal, log_u = rng.standard_normal((c, p)), np.log(rng.random(c))
     if options.redraw == 0:
         return _Chances(normal, log_u, np.full(c, -1), np.zeros(c))
@@ -532,12 +496,12 @@ def _one_rung_down(state: Walk, options: ChainOptions) -> Walk:
     return replace(state, tolerance=rungs[level], level=level, n_in_level=n_in_level)
 
 
-def _adapted(state: Walk, part: _Stretch, unit: Array, chunk: int) -> Walk:
+def _adapted(state: Walk, part: _Stretch, unit: Array) -> Walk:
     """Return the state with steps that are taken about as often as wished.
 
     Walkers of one family share the shape of a step: the deviations of all their recent states.
     """
-    rate = part.accepted / chunk
+    rate = part.accepted / CHUNK
     log_scale = np.clip(state.log_scale + 0.5 * (rate - _WISHED_ACCEPTANCE), -7.0, 1.0)
     pooled = part.trail.reshape(-1, len(unit))
     if len(pooled) < 10:

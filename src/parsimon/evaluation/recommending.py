@@ -51,7 +51,7 @@ def probably_worse(gap: float, error: float) -> float:
     return float(expit(odds)) * math.exp(min(beyond, 0.0))
 
 
-def is_better(gains: Array) -> bool:
+def beats_chance(gains: Array) -> bool:
     """Return whether gains over guessing, one for each unit of rows, are above zero beyond chance.
 
     Student's paired test, one-sided.

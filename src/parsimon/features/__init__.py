@@ -1,14 +1,12 @@
 """Which columns are needed, and which formulas of them: always as a front.
 
 Read `ParetoSelector` first: the front of any learner's error against the number of columns, exact
-where all subsets can be tried; `selection_baselines` sets greedy searches and filters beside it.
+where all subsets can be tried.
 
 For few rows and many columns read `StableSelector`: it selects in many random halves of the rows
-and compares the counts with chance (`coincidence_chance`, `count_chance`, `false_selection_bound`,
-`stability_index`). `FewColumnsClassifier` is what ranks the columns inside, as a classifier of its
-own. `AucFrontSelector` searches for the front of AUC against complexity. `regression_screen` is the
-baseline of the field, `fixed_models` judges columns that were named beforehand, and `label_noise`
-asks what wrong labels would do.
+and compares the counts with chance (`false_selection_bound`, `stability_index`).
+`FewColumnsClassifier` is what ranks the columns inside, as a classifier of its own.
+`regression_screen` is the baseline of the field, and `label_noise` asks what wrong labels would do.
 
 `ParetoConstructor` finds formulas that predict, as a front of error against size, and
 `quick_formulas` some of them without a search. They are made of `Expression` values: `parse` reads
@@ -23,14 +21,11 @@ and formulas, never rows; `describe_task` makes such a `Case`.
 """
 
 from parsimon.features._subset_search import CommonalityCrossover
-from parsimon.features.auc_front import AucFrontSelector
 from parsimon.features.case_base import CaseBase, Neighbour
 from parsimon.features.case_recall import CaseRecall
 from parsimon.features.chance import (
     ChanceLevels,
     Stability,
-    coincidence_chance,
-    count_chance,
     false_selection_bound,
     stability_index,
 )
@@ -44,7 +39,6 @@ from parsimon.features.feature_aggregator import (
     FeatureAggregator,
 )
 from parsimon.features.few_columns import FewColumnsClassifier
-from parsimon.features.fixed import FixedModels, fixed_models
 from parsimon.features.formula_model import (
     ClassificationFormula,
     LearnerFormula,
@@ -53,7 +47,6 @@ from parsimon.features.formula_model import (
 from parsimon.features.formulas import in_words, latex, parse, python_source
 from parsimon.features.labels import LabelNoise, label_noise
 from parsimon.features.learning_tasks import (
-    BinaryTask,
     Case,
     ColumnMatch,
     describe_task,
@@ -61,19 +54,15 @@ from parsimon.features.learning_tasks import (
     match_columns,
     product_weights,
     task_weights,
-    taxonomy_tasks,
 )
 from parsimon.features.operations import OwnFunction
 from parsimon.features.pareto_selector import ColumnSubset, ParetoSelector
 from parsimon.features.quick_formulas import quick_formulas
 from parsimon.features.screen import RegressionScreen, regression_screen
-from parsimon.features.selection_baselines import selection_baselines
 from parsimon.features.stable import ColumnGroup, StableSelector
 from parsimon.features.transfer import FeatureTransfer
 
 __all__ = [
-    "AucFrontSelector",
-    "BinaryTask",
     "Case",
     "CaseBase",
     "CaseRecall",
@@ -90,7 +79,6 @@ __all__ = [
     "FeatureAggregator",
     "FeatureTransfer",
     "FewColumnsClassifier",
-    "FixedModels",
     "LabelNoise",
     "LearnerFormula",
     "Neighbour",
@@ -104,12 +92,9 @@ __all__ = [
     "ValueRange",
     "apply",
     "bounds",
-    "coincidence_chance",
-    "count_chance",
     "describe_task",
     "false_selection_bound",
     "feature_set_distance",
-    "fixed_models",
     "in_words",
     "label_noise",
     "latex",
@@ -119,8 +104,6 @@ __all__ = [
     "python_source",
     "quick_formulas",
     "regression_screen",
-    "selection_baselines",
     "stability_index",
     "task_weights",
-    "taxonomy_tasks",
 ]

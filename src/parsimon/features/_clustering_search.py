@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
-from zipfile import BadZipFile
 
 import numpy as np
 from sklearn.base import ClusterMixin, TransformerMixin
@@ -27,9 +26,9 @@ from parsimon._interrupts import as_one_piece, stoppable
 from parsimon._parallel import Workers
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
-from parsimon._writing import warn_if_unwritten, whole_file
-from parsimon.exceptions import CheckpointError, InvalidInputError
+from parsimon.exceptions import InvalidInputError
 from parsimon.features._clusterings import CLUSTERERS, Clusterer, Groups, clustered, judged
+from parsimon.features._subsets import read_values, write_values
 from parsimon.pareto import Figures, Front, nsga2
 from parsimon.pareto.choose import check_rule
 from parsimon.pareto.estimator import FrontEstimator
@@ -152,7 +151,8 @@ class ClusteringValues:
         self._saved = time.monotonic()
         self._known: dict[bytes, Array] = {}
         if self.file is not None and self.file.exists():
-            self._known = _read_values(self.file, setting.digest())
+            made_of = "table, clusterer, n_clusters, n_init"
+            self._known = read_values(self.file, setting.digest(), "clusterings", made_of)
 
     def __call__(self, codes: Indices, ks: Indices) -> Array:
         rows = np.column_stack((codes, ks)).astype(np.int32)
@@ -191,9 +191,8 @@ class ClusteringValues:
         if self.file is None or not self._known:
             return
         codes, ks, values = self.all_evaluated()
-        digest = np.array(self.setting.digest())
-        with warn_if_unwritten(), whole_file(self.file) as file:
-            np.savez(file, digest=digest, codes=np.column_stack((codes, ks)), values=values)
+        rows = np.column_stack((codes, ks)).astype(np.int32)
+        write_values(self.file, self.setting.digest(), rows, values)
 
 
 def _batches(rows: AnyArray) -> Iterator[AnyArray]:
@@ -205,29 +204,11 @@ def _batches(rows: AnyArray) -> Iterator[AnyArray]:
             yield alike[begin : begin + _IN_A_CALL]
 
 
-def _read_values(file: Path, digest: str) -> dict[bytes, Array]:
-    """Return what `ClusteringValues.save` wrote, refusing other files."""
-    try:
-        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as stored:
-            found = str(stored["digest"])
-            rows, values = stored["codes"].astype(np.int32), stored["values"]
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise CheckpointError(
-            f"{file} is no checkpoint of clusterings; remove it or name another file."
-        ) from error
-    if found != digest:
-        raise CheckpointError(
-            f"{file} belongs to another table, clusterer, n_clusters, n_init or seed; name another "
-            "file."
-        )
-    return {row.tobytes(): each for row, each in zip(rows, values, strict=True)}
-
-
 class ClusteringSearch(ClusterMixin, FrontEstimator):
     """An estimator whose `fit` clusters candidates and keeps the front of their values.
 
     A subclass says what the candidates are: `_n_candidates`, `_every_candidate`, `_space`,
-    `_decoded`, `_first` and `_first_step`.
+    `_decode`, `_first` and `_first_step`.
     """
 
     n_clusters: Any
@@ -250,10 +231,10 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         X : array-like of shape (n, d)
         y : ignored
         """
-        ks = self._checked_options()
-        X = self._checked_table(X, ks)
+        ks = self._check_options()
+        X = self._check_table(X, ks)
         drawing, searching = seed_sequence(self.random_state).spawn(2)
-        setting = ClusteringSetting.of(self._prepared(X), self.clusterer, ks, self.n_init, drawing)
+        setting = ClusteringSetting.of(self._prepare(X), self.clusterer, ks, self.n_init, drawing)
         values = ClusteringValues(setting, self.n_jobs, self.checkpoint)
         with as_one_piece() as interrupt:
             try:
@@ -365,26 +346,26 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         """Return where NSGA-II looks, for so many numbers of groups, and its mutation."""
 
     @abstractmethod
-    def _decoded(self, rows: AnyArray, m: int, n_choices: int) -> tuple[Indices, Indices]:
+    def _decode(self, rows: AnyArray, m: int, n_choices: int) -> tuple[Indices, Indices]:
         """Return codes, (B, m), and places among the numbers of groups, (B,), of solutions."""
 
     @abstractmethod
-    def _encoded(self, codes: Indices, place: int, n_choices: int) -> AnyArray:
-        """Return solutions that `_decoded` makes codes of."""
+    def _encode(self, codes: Indices, place: int, n_choices: int) -> AnyArray:
+        """Return solutions that `_decode` makes codes of."""
 
     @abstractmethod
     def _first_step(self, codes: Indices) -> "ColumnSubset | TransformerMixin":
         """Return the step of a pipeline that makes the columns of a candidate, codes (m,)."""
 
     @abstractmethod
-    def _named(self, codes: Indices) -> Any:
+    def _describe_candidate(self, codes: Indices) -> Any:
         """Return a candidate as the front shows it."""
 
-    def _prepared(self, X: Array) -> Array:
+    def _prepare(self, X: Array) -> Array:
         """Return the table that candidates are made of."""
         return X
 
-    def _checked_options(self) -> list[int]:
+    def _check_options(self) -> list[int]:
         """Refuse options that make no sense, and return the numbers of groups."""
         check_choice("clusterer", self.clusterer, tuple(CLUSTERERS))
         check_choice("objectives", self.objectives, ("information", "kim", "morita"))
@@ -416,7 +397,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         several = ["n_clusters"] if len(self._numbers_of_groups()) > 1 else []
         return [named[self.objectives], "n_features", *several]
 
-    def _checked_table(self, X: Any, ks: list[int]) -> Array:
+    def _check_table(self, X: Any, ks: list[int]) -> Array:
         table: Array = validate_data(
             self, X, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=False
         )
@@ -430,7 +411,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
                 f"{ks[-1]} groups need more rows than n_samples={len(table)}; give fewer "
                 "n_clusters or more rows."
             )
-        warn_of_units(self._prepared(table), stacklevel=5)
+        warn_of_units(self._prepare(table), stacklevel=5)
         return table
 
     def _search(self, values: ClusteringValues, ks: list[int], seed: Any) -> None:
@@ -451,7 +432,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         size = self._n_solutions(m)
 
         def evaluate(rows: AnyArray) -> tuple[Array, Array]:
-            codes, place = self._decoded(rows, m, len(ks))
+            codes, place = self._decode(rows, m, len(ks))
             empty: Mask = codes.max(axis=1) < 0
             found = np.zeros((len(rows), 2))
             found[~empty] = values(codes[~empty], choices[place[~empty]])
@@ -460,7 +441,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         result = nsga2(
             evaluate,
             space,
-            start=self._ranked(values, ks)[:size],
+            start=self._rank_columns(values, ks)[:size],
             population_size=size,
             max_iter=self.max_iter,
             stall=self.stall,
@@ -474,7 +455,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         """Return the size of the population."""
         return self.population_size or int(np.clip(2 * m, *_POPULATION))
 
-    def _ranked(self, values: ClusteringValues, ks: list[int]) -> AnyArray:
+    def _rank_columns(self, values: ClusteringValues, ks: list[int]) -> AnyArray:
         """Return solutions to begin with: the best columns by themselves, one more each time."""
         m, middle = values.setting.X.shape[1], len(ks) // 2
         alone = np.where(np.eye(m, dtype=np.bool_), 0, -1)
@@ -486,7 +467,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         sizes = np.unique(np.linspace(1, m, min(m, half)).round().astype(np.intp))
         first = np.where(rank < sizes[::-1, None], 0, -1)
         together = np.concatenate((first, self._further_starts(values.setting.X)))
-        return self._encoded(together, middle, len(ks))
+        return self._encode(together, middle, len(ks))
 
     def _further_starts(self, X: Array) -> Indices:
         """Return codes of further candidates to begin with."""
@@ -531,7 +512,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
             made,
             self._objective_names(),
             maximise=["n_features"] if self.objectives == "information" else [],
-            solutions=[self._named(each) for each in self._codes],
+            solutions=[self._describe_candidate(each) for each in self._codes],
         )
         self._keep_front(front, Figures({"within": found[rows, 1]}))
         # Not by the pipeline, which may know names that an array has not.
@@ -545,7 +526,9 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         table = first.fit(self._table).transform(self._table)
         if hasattr(self, "feature_names_in_"):
             first.feature_names_in_ = self.feature_names_in_
-        return Pipeline([("columns", first), ("clusterer", _fitted(self.clusterer, table, labels))])
+        return Pipeline(
+            [("columns", first), ("clusterer", _fit_clusterer(self.clusterer, table, labels))]
+        )
 
 
 def _as_list(given: Any) -> list[Any]:
@@ -559,7 +542,7 @@ def _refuse(bad: AnyArray, names: Any, what: str, advice: str) -> None:
         raise InvalidInputError(f"Some columns of X {what} ({found}); {advice}.")
 
 
-def _fitted(clusterer: Clusterer, table: Array, labels: AnyArray) -> Any:
+def _fit_clusterer(clusterer: Clusterer, table: Array, labels: AnyArray) -> Any:
     """Return an estimator of scikit-learn with these groups, which tells those of new rows."""
     if clusterer == "single link":
         return KNeighborsClassifier(1, algorithm="brute").fit(table, labels)

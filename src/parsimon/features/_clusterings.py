@@ -110,7 +110,7 @@ def _best_by_squares(tables: Array, starts: Array) -> Groups:
     labels, near = _lloyd(tables, rows, centres)
     kept = _least(near, -(-n_init // 8))
     labels = np.take_along_axis(labels, kept[..., None], axis=1)
-    labels, near = _moved(tables, rows, labels, k)
+    labels, near = _move_rows(tables, rows, labels, k)
     best = _clearest(tables, _in_order(labels, k), near, k)
     index, within = judged(tables, best, k)
     return Groups(best, index, within, np.full(len(tables), np.nan))
@@ -221,7 +221,7 @@ def _lloyd(tables: Array, rows: Array, centres: Array) -> tuple[AnyArray, Array]
     return found, sums
 
 
-def _moved(tables: Array, rows: Array, labels: AnyArray, k: int) -> tuple[AnyArray, Array]:
+def _move_rows(tables: Array, rows: Array, labels: AnyArray, k: int) -> tuple[AnyArray, Array]:
     """Return labels and sums after moves of single rows, best first, that lower the sum.
 
     A row that leaves a group of m takes m / (m - 1) of its squared distance with it and brings

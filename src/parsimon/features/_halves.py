@@ -147,7 +147,7 @@ class Splits:
         return self._end is None or time.monotonic() + self._longest < self._end
 
 
-def random_halves(y: AnyArray, classes: AnyArray | None, seed: Any) -> tuple[Indices, Indices]:
+def halve_rows(y: AnyArray, classes: AnyArray | None, seed: Any) -> tuple[Indices, Indices]:
     """Return two halves of the rows, of each class apart.
 
     An odd row of a class goes to either half by chance.
@@ -164,7 +164,7 @@ def random_halves(y: AnyArray, classes: AnyArray | None, seed: Any) -> tuple[Ind
 def fit_halves(table: WideTable, seed: Any) -> tuple[HalfFit, HalfFit]:
     """Fit both halves of a random split."""
     draw, first_seed, second_seed = seed.spawn(3)
-    one, other = random_halves(table.y, table.classes, draw)
+    one, other = halve_rows(table.y, table.classes, draw)
     return fit_half(table, one, other, first_seed), fit_half(table, other, one, second_seed)
 
 
@@ -177,7 +177,7 @@ def fit_permuted(table: WideTable, seed: Any) -> tuple[HalfFit, HalfFit]:
 def fit_half(table: WideTable, rows: Indices, others: Indices, seed: Any) -> HalfFit:
     """Select columns by some rows and judge the models on the others."""
     if table.estimator is None:
-        return _ranked(table, rows, others)
+        return _rank_and_judge(table, rows, others)
     model = clone(table.estimator)
     if "random_state" in model.get_params():
         model.set_params(random_state=int(generator(seed).integers(2**31)))
@@ -195,7 +195,7 @@ def fit_half(table: WideTable, rows: Indices, others: Indices, seed: Any) -> Hal
     is_front = hasattr(model, "front_") and hasattr(model, "get_support")
     says = None if is_front else _outputs(model)
     if says is None:
-        return _averaged(table, rows, others, columns)
+        return _judge_average(table, rows, others, columns)
     found = [_order(table, part, says(values[part])) for part in (rows, others)]
     return HalfFit(columns, np.array(found[:1]), np.array(found[1:]))
 
@@ -258,7 +258,7 @@ def _outputs(model: Any) -> Any:
     return None
 
 
-def _ranked(table: WideTable, rows: Indices, others: Indices) -> HalfFit:
+def _rank_and_judge(table: WideTable, rows: Indices, others: Indices) -> HalfFit:
     train = table.X[rows]
     scale = Levels.of(train, table.row_sizes[rows], shared=table.shared)
     levels = scale.of_rows(train, table.medians[rows])
@@ -274,13 +274,13 @@ def _ranked(table: WideTable, rows: Indices, others: Indices) -> HalfFit:
         for part in (rows, others)
     ]
     found = [
-        [_order(table, part, _with_fixed(table, rows, part, votes, size)) for size in table.sizes]
+        [_order(table, part, _add_fixed(table, rows, part, votes, size)) for size in table.sizes]
         for part in (rows, others)
     ]
     return HalfFit(columns, np.array(found[0]), np.array(found[1]))
 
 
-def _averaged(table: WideTable, rows: Indices, others: Indices, columns: Indices) -> HalfFit:
+def _judge_average(table: WideTable, rows: Indices, others: Indices, columns: Indices) -> HalfFit:
     """Judge columns that came without a model by the average over them."""
     train, target = table.X[rows], target_columns(table.y[rows], table.classes)
     votes = [np.zeros((len(part), target.shape[1], 1)) for part in (rows, others)]
@@ -293,12 +293,12 @@ def _averaged(table: WideTable, rows: Indices, others: Indices, columns: Indices
             for part in (rows, others)
         ]
     found = [
-        _order(table, part, _with_fixed(table, rows, part, votes, 1)) for part in (rows, others)
+        _order(table, part, _add_fixed(table, rows, part, votes, 1)) for part in (rows, others)
     ]
     return HalfFit(columns, np.array(found[:1]), np.array(found[1:]))
 
 
-def _with_fixed(
+def _add_fixed(
     table: WideTable, rows: Indices, part: Indices, votes: list[Array], size: int
 ) -> Array:
     """Return what `size` columns say of a part, with the fixed columns by least squares."""

@@ -17,17 +17,14 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from parsimon._data import Task
 from parsimon._typing import AnyArray, Array, Indices, Mask
-
-Task = Literal["classification", "regression"]
 
 # Least squares is ridge with a penalty that rounding hides; collinear columns share the weight.
 _VANISHING = 1e-10
 # Most numbers in the table of products of columns, and in what one batch of subsets computes: the
 # latter stay in the cache of a processor.
 _MOST_PRODUCTS, _MOST_NUMBERS = 20_000_000, 150_000
-# A whole-numbered target with more values than the ten digits is a quantity, not classes.
-_MOST_NUMBERED_CLASSES = 10
 _MOST_STEPS, _MOST_HALVINGS = 100, 30
 _LONGEST_STEP = 5.0
 # For each row; a hundredth of what scikit-learn is content with.
@@ -46,15 +43,6 @@ class LinearForm(NamedTuple):
     kind: Literal["logistic", "ridge"]
     penalty: float | None
     standardise: bool
-
-
-def task_of(y: AnyArray) -> Task:
-    """Return whether a target is classes or a quantity."""
-    if y.dtype.kind not in "iuf":
-        return "classification"
-    values = np.unique(y)
-    whole = len(values) <= _MOST_NUMBERED_CLASSES and bool((values == np.floor(values)).all())
-    return "classification" if len(values) <= 2 or whole else "regression"
 
 
 def default_learner(task: Task) -> Any:
@@ -265,7 +253,7 @@ class _Newton:
             if not len(active):
                 break
             step = self._step(share, gradient, active)
-            theta[active], share, gradient = self._moved(theta[active], step, gradient, active)
+            theta[active], share, gradient = self._move(theta[active], step, gradient, active)
         return theta
 
     def _slope(self, theta: Array, active: Indices) -> tuple[Array, Array]:
@@ -274,7 +262,7 @@ class _Newton:
         latent = self._latent(theta, places)
         share: Array = expit(latent) if theta.shape[1] == 1 else _softmax(latent)
         surprise = (share - self.table.T.T) * counts[:, None]
-        return share, self._projected(surprise, places) + penalty[:, None] * theta
+        return share, self._project(surprise, places) + penalty[:, None] * theta
 
     def _among(self, active: Indices) -> tuple[Indices, Array, Array]:
         if len(active) == len(self.places):
@@ -291,7 +279,7 @@ class _Newton:
         np.put_along_axis(full, np.broadcast_to(places[:, None], theta.shape), theta, axis=2)
         return (full.reshape(-1, D.shape[1]) @ D.T).reshape(*theta.shape[:2], -1)
 
-    def _projected(self, values: Array, places: Indices) -> Array:
+    def _project(self, values: Array, places: Indices) -> Array:
         """Return the products of values of rows with the columns: (A, K, n) -> (A, K, k)."""
         D = self.table.D
         if self.pairs is None:
@@ -342,7 +330,7 @@ class _Newton:
         step: Array = solved * (_LONGEST_STEP / np.maximum(longest, _LONGEST_STEP))
         return step
 
-    def _moved(
+    def _move(
         self, theta: Array, step: Array, gradient: Array, active: Indices
     ) -> tuple[Array, Array, Array]:
         """Return weights after a step, shortened where it goes beyond the lowest point.

@@ -5,50 +5,36 @@ of a ranking) go over units, which are columns or groups of columns.
 """
 
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
 from math import comb
-from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import f_classif, f_regression
+from sklearn.svm import LinearSVC, LinearSVR
 
 from parsimon._checks import check_probability
+from parsimon._data import Task
 from parsimon._interrupts import as_one_piece
-from parsimon._progress import Progress
 from parsimon._typing import AnyArray, Array, Mask
-from parsimon.features._filters import FILTERS
-from parsimon.features._subsets import Columns, Stopped, SubsetErrors
-from parsimon.pareto import Bits, Front, UniformCrossover, nsga2
+from parsimon.features._subsets import Columns, SubsetErrors
+from parsimon.linalg import standardise_columns
+from parsimon.pareto import Bits, Front, nsga2
+from parsimon.pareto.run import OutOfTime
 from parsimon.pareto.space import Space
 
 # Errors that are means in another order are equal.
 DIGITS = 12
-# Filters that are cheap beside a single walk.
-_QUICK_FILTERS = ("variance ratio", "linear SVM")
+# Up to so many subsets, all are evaluated, which is enough for 15 columns; with more it limits the
+# walks.
+_MOST_SUBSETS = 2**15 - 1
+# Of NSGA-II, which ends when the front has not improved for so many generations.
+_POPULATION, _STALL = 40, 5
 # Subsets that are listed at once.
 _LISTED = 4096
-
-
-class SearchLimits(NamedTuple):
-    """How far a search goes, and who is told; the options of `ParetoSelector`."""
-
-    max_subsets: int
-    crossover: Literal["commonality", "uniform"]
-    population_size: int
-    max_iter: int
-    stall: int | None
-    time_limit: float | None
-    callback: Callable[[Front], Any] | None
-    verbose: bool
-
-
-class SearchEnd(NamedTuple):
-    """How a search ended: whether all subsets were evaluated, generations, and why."""
-
-    exact: bool
-    n_iter: int
-    stopped_by: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,68 +87,41 @@ class SubsetProblem:
         kept = Front(values, self.names, ties="first").rows
         return masks[kept], values[kept]
 
-    def front(self) -> Front:
-        """Return the front of all that were evaluated; a solution is a list of places."""
-        subsets, values = self.found()
-        chosen = [np.flatnonzero(one).tolist() for one in subsets]
-        return Front(values, self.names, solutions=chosen)
-
 
 def search_subsets(
-    problem: SubsetProblem, limits: SearchLimits, seed: np.random.SeedSequence
-) -> SearchEnd:
-    """Evaluate all subsets if they are few enough, or those that a search passes."""
+    problem: SubsetProblem, max_iter: int, time_limit: float | None, seed: np.random.SeedSequence
+) -> tuple[bool, int, str]:
+    """Evaluate all subsets if they are few enough, or those that a search passes.
+
+    Returns whether all were evaluated, the generations, and why it ended.
+    """
     g, most = len(problem.columns.units), problem.most_units
     least = 0 if problem.columns.fixed.any() else 1
     n_subsets = sum(comb(g, size) for size in range(least, most + 1))
-    exact = n_subsets <= limits.max_subsets
-    total = n_subsets if exact else None
-    with Progress("Selecting columns", total=total, verbose=limits.verbose) as progress:
-        problem.errors.watch = _Watch(problem, limits, progress)
-        with as_one_piece() as interrupt:
-            try:
-                if not exact:
-                    return _evolved(problem, limits, seed)
-                if limits.time_limit is not None:
-                    # If time ends the list, there is something of every size.
-                    _walked(problem, limits)
-                for masks in _listed(problem, least):
-                    problem.errors(masks)
-            except Stopped as reason:
-                return SearchEnd(exact=False, n_iter=0, stopped_by=str(reason))
-            except KeyboardInterrupt as error:
-                if not problem.errors.n_evaluated:
-                    raise
-                interrupt.answer(error)
-                return SearchEnd(exact=False, n_iter=0, stopped_by="interrupt")
-            finally:
-                problem.errors.watch = None
-    return SearchEnd(exact=True, n_iter=1, stopped_by="exhausted")
+    exact = n_subsets <= _MOST_SUBSETS
+    problem.errors.deadline = None if time_limit is None else time.monotonic() + time_limit
+    with as_one_piece() as interrupt:
+        try:
+            if not exact:
+                return _evolve(problem, max_iter, seed)
+            if time_limit is not None:
+                # If time ends the list, there is something of every size.
+                _walk(problem)
+            for masks in _list_subsets(problem, least):
+                problem.errors(masks)
+        except OutOfTime:
+            return False, 0, "time_limit"
+        except KeyboardInterrupt as error:
+            if not problem.errors.n_evaluated:
+                raise
+            interrupt.answer(error)
+            return False, 0, "interrupt"
+        finally:
+            problem.errors.deadline = None
+    return True, 1, "exhausted"
 
 
-class _Watch:
-    """Tells how a search goes, and ends it in time or when the callback wants it."""
-
-    def __init__(self, problem: SubsetProblem, limits: SearchLimits, progress: Progress) -> None:
-        self.problem, self.limits, self.progress = problem, limits, progress
-        limit = limits.time_limit
-        self.deadline = None if limit is None else time.monotonic() + limit
-
-    def __call__(self) -> None:
-        if self.deadline is not None and time.monotonic() >= self.deadline:
-            raise Stopped("time_limit")
-        callback = self.limits.callback
-        if callback is None and not self.limits.verbose:
-            return
-        front = self.problem.front()
-        if self.limits.verbose and len(front):
-            note = f"least error {front.values[:, 0].min():.4g}"
-            self.progress.update(self.problem.errors.n_evaluated, note=note)
-        if callback is not None and len(front) and callback(front):
-            raise Stopped("callback")
-
-
-def _listed(problem: SubsetProblem, least: int) -> Iterator[Mask]:
+def _list_subsets(problem: SubsetProblem, least: int) -> Iterator[Mask]:
     """Yield all subsets, smaller ones first, (B, d) each."""
     g = len(problem.columns.units)
     sizes = range(least, problem.most_units + 1)
@@ -175,44 +134,43 @@ def _listed(problem: SubsetProblem, least: int) -> Iterator[Mask]:
         yield masks[masks.sum(axis=1) <= problem.most]
 
 
-def _walked(problem: SubsetProblem, limits: SearchLimits) -> Mask:
+def _walk(problem: SubsetProblem) -> Mask:
     """Return what greedy walks and quick filters pass, (k, g)."""
     errors, columns = problem.errors, problem.columns
     g = len(columns.units)
-    walks = Walks(errors, columns, min(problem.most_units, max(1, limits.max_subsets // (3 * g))))
+    walks = Walks(errors, columns, min(problem.most_units, max(1, _MOST_SUBSETS // (3 * g))))
     passed = [walks.forward(), walks.floating()]
-    if g * g // 2 <= limits.max_subsets // 3:
+    if g * g // 2 <= _MOST_SUBSETS // 3:
         passed.append(walks.backward())
     if np.isfinite(errors.X).all():
         table = errors.X, errors.y, errors.task
-        passed += [walks.prefixes(FILTERS[name](*table)) for name in _QUICK_FILTERS]
+        passed += [walks.prefixes(score(*table)) for score in FILTERS.values()]
     return np.unique(np.concatenate(passed), axis=0)
 
 
-def _evolved(
-    problem: SubsetProblem, limits: SearchLimits, seed: np.random.SeedSequence
-) -> SearchEnd:
+def _evolve(
+    problem: SubsetProblem, max_iter: int, seed: np.random.SeedSequence
+) -> tuple[bool, int, str]:
     """Walk, then search with NSGA-II from the best that was passed."""
     columns = problem.columns
     g = len(columns.units)
-    known = _walked(problem, limits)
-    if limits.max_iter == 0:
-        return SearchEnd(exact=False, n_iter=0, stopped_by="max_iter")
+    known = _walk(problem)
+    if max_iter == 0:
+        return False, 0, "max_iter"
     known = known[problem.excess(columns.masks(known)) == 0]
     start = known[Front(problem.values(columns.masks(known)), len(problem.names)).rows]
-    commonality = limits.crossover == "commonality"
     result = nsga2(
         lambda bits: (problem.values(columns.masks(bits)), problem.excess(columns.masks(bits))),
         Bits(g, share=min(0.5, problem.most_units / g)),
-        start=start[: limits.population_size],
-        population_size=limits.population_size,
-        max_iter=limits.max_iter,
-        stall=limits.stall,
-        crossover=CommonalityCrossover() if commonality else UniformCrossover(),
-        chunk_size=limits.population_size,
+        start=start[:_POPULATION],
+        population_size=_POPULATION,
+        max_iter=max_iter,
+        stall=_STALL,
+        crossover=CommonalityCrossover(),
+        chunk_size=_POPULATION,
         random_state=seed,
     )
-    return SearchEnd(exact=False, n_iter=result.n_iter, stopped_by=result.stopped_by)
+    return False, result.n_iter, result.stopped_by
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,3 +290,31 @@ class CommonalityCrossover:
             child = shared | (open_ & (rng.random(first.shape) < chance))
             children.append(np.where(crossed, child, parent))
         return children[0], children[1]
+
+
+def _variance_ratio(X: Array, y: AnyArray, task: Task) -> Array:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # constant columns, which come last
+        ratio = (f_classif if task == "classification" else f_regression)(X, y)[0]
+    score: Array = np.nan_to_num(ratio, nan=-1.0, posinf=np.finfo(float).max)
+    return score
+
+
+def _machine_weights(X: Array, y: AnyArray, task: Task) -> Array:
+    if task == "classification":
+        machine = LinearSVC(dual=False)
+    else:
+        machine = LinearSVR(dual=False, loss="squared_epsilon_insensitive")
+        y = (y - y.mean()) / (y.std() or 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine.fit(standardise_columns(X), y)
+    weights: Array = np.abs(np.atleast_2d(machine.coef_)).max(axis=0)
+    return weights
+
+
+# Scores of the columns that know no subset, greater is better (Mierswa 2009, section 6.1).
+FILTERS: dict[str, Callable[[Array, AnyArray, Task], Array]] = {
+    "variance ratio": _variance_ratio,
+    "linear SVM": _machine_weights,
+}

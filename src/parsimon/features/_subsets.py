@@ -21,11 +21,13 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer
 
 from parsimon._checks import shorten
+from parsimon._data import Task
 from parsimon._parallel import Workers, one_thread
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon._writing import warn_if_unwritten, whole_file
 from parsimon.exceptions import CheckpointError, InvalidInputError
-from parsimon.features._linear_subsets import LinearFolds, LinearForm, Task, linear_form
+from parsimon.features._linear_subsets import LinearFolds, LinearForm, linear_form
+from parsimon.pareto.run import OutOfTime
 
 _DEFAULTS = {"classification": "accuracy", "regression": "neg_root_mean_squared_error"}
 _MOST_NUMBERS = 20_000_000
@@ -69,18 +71,18 @@ class Measure(NamedTuple):
 
 
 def _wrong_share(decisions: Array, y: AnyArray) -> Array:
-    share: Array = (_decided(decisions) != y).mean(axis=1)
+    share: Array = (_decide(decisions) != y).mean(axis=1)
     return share
 
 
-def _decided(decisions: Array) -> Indices:
+def _decide(decisions: Array) -> Indices:
     two = decisions.shape[1] == 1
     codes: Indices = (decisions[:, 0] > 0).astype(np.intp) if two else decisions.argmax(axis=1)
     return codes
 
 
 def _wrong_share_of_classes(decisions: Array, y: AnyArray) -> Array:
-    right = _decided(decisions) == y
+    right = _decide(decisions) == y
     recall = [right[:, y == code].mean(axis=1) for code in np.unique(y)]
     share: Array = 1.0 - np.mean(recall, axis=0)
     return share
@@ -118,7 +120,7 @@ def _distances(decisions: Array, y: AnyArray) -> Array:
     return distance
 
 
-def _unexplained(decisions: Array, y: AnyArray) -> Array:
+def _unexplained_share(decisions: Array, y: AnyArray) -> Array:
     share: Array = _squares(decisions, y) / y.var()
     return share
 
@@ -134,7 +136,7 @@ _FORMULAS: dict[str, dict[str, Callable[[Array, AnyArray], Array]]] = {
         "neg_mean_squared_error": _squares,
         "neg_root_mean_squared_error": _root_squares,
         "neg_mean_absolute_error": _distances,
-        "r2": _unexplained,
+        "r2": _unexplained_share,
     },
 }
 
@@ -173,7 +175,7 @@ class Columns:
             raise InvalidInputError("All columns are fixed; leave some to choose from.")
         # In the order of their first columns, so that ties go to columns on the left.
         units.sort(key=lambda unit: int(unit.argmax()))
-        return cls(np.array(units), always, _checked_costs(costs, d))
+        return cls(np.array(units), always, _check_costs(costs, d))
 
     def masks(self, bits: Mask) -> Mask:
         """Return the columns of subsets of units: (B, g) -> (B, d)."""
@@ -197,7 +199,7 @@ def column_places(chosen: Any, called: str, names: Any, d: int) -> list[int]:
     return places
 
 
-def _checked_costs(costs: Any, d: int) -> Array | None:
+def _check_costs(costs: Any, d: int) -> Array | None:
     if costs is None:
         return None
     try:
@@ -212,10 +214,6 @@ def _checked_costs(costs: Any, d: int) -> Array | None:
     return checked
 
 
-class Stopped(Exception):
-    """The search ends with what it has; the reason is its text."""
-
-
 @dataclass(eq=False, repr=False)
 class SubsetErrors:
     """Cross-validated errors of subsets of columns, on folds that all of them share.
@@ -224,7 +222,7 @@ class SubsetErrors:
     learner is fitted to one after the other. A subset is evaluated once.
 
     X (n, d), y (n,): The rows that the folds are made of, pairs of train and test.
-    watch: Called now and then while there are errors and more are wanted; it may raise `Stopped`.
+    deadline: After it `OutOfTime` is raised where errors are known and more are wanted.
     """
 
     learner: Any
@@ -241,9 +239,11 @@ class SubsetErrors:
         self._linear: LinearFolds | None = None
         self._saved = time.monotonic()
         self._known: dict[bytes, Array] = {}
-        self.watch: Callable[[], object] | None = None
+        self.deadline: float | None = None
         if self.checkpoint is not None and Path(self.checkpoint).exists():
-            self._known = _read_errors(Path(self.checkpoint), self._digest())
+            self._known = read_values(
+                Path(self.checkpoint), self._digest(), "a selection", "table, learner, score"
+            )
 
     # What it was made of: errors are found again, and skops stores neither functions nor bytes.
     def __getstate__(self) -> dict[str, Any]:
@@ -276,14 +276,14 @@ class SubsetErrors:
         keys = [row.tobytes() for row in np.packbits(masks, axis=1)]
         new = {key: place for place, key in enumerate(keys) if key not in self._known}
         places = list(new.values())
-        watched = self.checkpoint is not None or self.watch is not None
+        watched = self.checkpoint is not None or self.deadline is not None
         at_once = _BETWEEN_SAVES * (1 if self.form is None else _SOLVED_BETWEEN)
         step = max(1, at_once if watched else len(new))
         for begin in range(0, len(new), step):
-            if self.watch is not None and self._known:
-                self.watch()
+            if self.deadline is not None and self._known and time.monotonic() >= self.deadline:
+                raise OutOfTime
             part = masks[places[begin : begin + step]]
-            self._known.update(zip(list(new)[begin:], self._evaluated(part), strict=False))
+            self._known.update(zip(list(new)[begin:], self._evaluate(part), strict=False))
             if time.monotonic() - self._saved > _SECONDS_BETWEEN_SAVES:
                 self.save()
         return np.array([self._known[key] for key in keys])
@@ -294,13 +294,8 @@ class SubsetErrors:
         if self.checkpoint is None or not self._known:
             return
         packed = np.frombuffer(b"".join(self._known), dtype=np.uint8)
-        with warn_if_unwritten(), whole_file(self.checkpoint) as file:
-            np.savez(
-                file,
-                digest=np.array(self._digest()),
-                subsets=packed.reshape(len(self._known), -1),
-                errors=np.array(list(self._known.values())),
-            )
+        rows = packed.reshape(len(self._known), -1)
+        write_values(self.checkpoint, self._digest(), rows, np.array(list(self._known.values())))
 
     def _digest(self) -> str:
         """Return a text that tells tables, folds, learners and scores apart."""
@@ -328,15 +323,15 @@ class SubsetErrors:
         found = _errors_of_subset(learner, self.X, self.y, one, self.folds, self.measure)
         return float(np.mean(found))
 
-    def _evaluated(self, masks: Mask) -> Array:
+    def _evaluate(self, masks: Mask) -> Array:
         if self.form is not None:
             with one_thread():
-                return self._solved(self.form, masks)
+                return self._solve(self.form, masks)
         calls = [(self.learner, self.X, self.y, mask, self.folds, self.measure) for mask in masks]
         with Workers(self.n_jobs) as workers:
             return np.array(list(workers.map(_errors_of_subset, calls)))
 
-    def _solved(self, form: LinearForm, masks: Mask) -> Array:
+    def _solve(self, form: LinearForm, masks: Mask) -> Array:
         """Return the errors of linear models of many subsets: (B, d) -> (B, n_folds)."""
         measure = self.measure.of_decisions
         assert measure is not None  # `form` is None otherwise
@@ -359,21 +354,25 @@ def _name(thing: Any) -> str:
     return f"{named.__module__}.{named.__qualname__}"
 
 
-def _read_errors(place: Path, digest: str) -> dict[bytes, Array]:
-    """Return the errors that `SubsetErrors.save` wrote, by subset, refusing other files."""
+def write_values(place: str | Path, digest: str, rows: AnyArray, values: Array) -> None:
+    """Write the values of candidates, a row each, to a file, all or nothing; else warn."""
+    with warn_if_unwritten(), whole_file(place) as file:
+        np.savez(file, digest=np.array(digest), rows=rows, values=values)
+
+
+def read_values(place: Path, digest: str, called: str, made_of: str) -> dict[bytes, Array]:
+    """Return what `write_values` wrote, by the bytes of a candidate, refusing other files."""
     try:
         with place.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             found = str(stored["digest"])
-            subsets, errors = stored["subsets"], stored["errors"]
+            rows, values = stored["rows"], stored["values"]
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise CheckpointError(
-            f"{place} is no checkpoint of a selection; remove it or name another file."
+            f"{place} is no checkpoint of {called}; remove it or name another file."
         ) from error
     if found != digest:
-        raise CheckpointError(
-            f"{place} belongs to another table, learner, score or seed; name another file."
-        )
-    return {row.tobytes(): error for row, error in zip(subsets, errors, strict=True)}
+        raise CheckpointError(f"{place} belongs to another {made_of} or seed; name another file.")
+    return {row.tobytes(): each for row, each in zip(rows, values, strict=True)}
 
 
 def _errors_of_subset(

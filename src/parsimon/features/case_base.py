@@ -197,7 +197,7 @@ class CaseBase:
         check_choice("method", method, ("manhattan", "euclidean", "sampled", "two_phase"))
         check_choice("mapping", mapping, ("names", "assignment"))
         self._refresh()
-        find = self._matched if mapping == "assignment" else self._named
+        find = self._find_matched if mapping == "assignment" else self._find_named
         if method in ("manhattan", "euclidean"):
             return find(task, n_cases, method, signed)
         everything = method == "sampled"
@@ -208,9 +208,9 @@ class CaseBase:
             apart = feature_set_distance(task, case, functions=self.functions)
             total = apart if everything else distance + sampling_weight * apart / n_own
             ranked.append(Neighbour(case, total))
-        return _sorted(ranked)[:n_cases]
+        return _sort(ranked)[:n_cases]
 
-    def _named(self, task: Case, n_cases: int, metric: str, signed: bool) -> list[Neighbour]:
+    def _find_named(self, task: Case, n_cases: int, metric: str, signed: bool) -> list[Neighbour]:
         """Return the nearest by weights of columns of one name."""
         found = []
         terms = task.terms
@@ -229,9 +229,9 @@ class CaseBase:
                 Neighbour(self._cases[place], float(distance))
                 for distance, place in zip(distances, places, strict=True)
             ]
-        return _sorted(found)[:n_cases]
+        return _sort(found)[:n_cases]
 
-    def _matched(self, task: Case, n_cases: int, metric: str, signed: bool) -> list[Neighbour]:
+    def _find_matched(self, task: Case, n_cases: int, metric: str, signed: bool) -> list[Neighbour]:
         """Return the nearest after columns have been matched.
 
         The least sum of differences of weights over all ways to match is that of the sorted
@@ -250,7 +250,7 @@ class CaseBase:
             case = self._cases[place]
             renamed, cost = min((match_columns(case, one) for one in tasks), key=itemgetter(1))
             found.append(Neighbour(renamed_case(case, renamed, self.functions), cost))
-        return _sorted(found)[:n_cases]
+        return _sort(found)[:n_cases]
 
     def _take(self, cases: Iterable[Case]) -> None:
         """Take up cases that are not known yet."""
@@ -307,7 +307,7 @@ def as_case_base(given: "CaseBase | str | Path | None") -> "CaseBase":
     raise InvalidInputError(f"case_base must be a CaseBase or a folder, got {given!r}.")
 
 
-def _sorted(found: Iterable[Neighbour]) -> list[Neighbour]:
+def _sort(found: Iterable[Neighbour]) -> list[Neighbour]:
     """Return the nearest first; what is equally near in an order that no disk decides."""
     return sorted(found, key=lambda each: (each.distance, each.case.formulas, each.case.title))
 

@@ -10,76 +10,10 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import hypergeom
 
-from parsimon._checks import check_count, check_probability, finite_matrix, finite_vector
+from parsimon._checks import check_probability, finite_matrix
 from parsimon._typing import Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-
-
-def coincidence_chance(n_columns: int, first: int, second: int) -> Array:
-    """Return how probable each number of common columns is for two random selections.
-
-    Parameters
-    ----------
-    n_columns : int
-        Columns to select from.
-    first, second : int
-        How many each half selects, all selections being equally probable.
-
-    Returns
-    -------
-    ndarray of shape (min(first, second) + 1,)
-        Probability of 0, 1, ... common columns: the hypergeometric distribution.
-
-    References
-    ----------
-    Clark (2011), equation 4.9.
-
-    Examples
-    --------
-    >>> coincidence_chance(10, 2, 3).round(4).tolist()
-    [0.4667, 0.4667, 0.0667]
-    """
-    check_count("n_columns", n_columns)
-    for name, size in (("first", first), ("second", second)):
-        if check_count(name, size, least=0) > n_columns:
-            raise InvalidInputError(
-                f"{name} is {size}, more than the {n_columns} columns there are."
-            )
-    fewer = min(first, second)
-    found: Array = hypergeom.pmf(np.arange(fewer + 1), n_columns, max(first, second), fewer)
-    return found
-
-
-def count_chance(shares: Any) -> Array:
-    """Return how probable each count is of independent events with these probabilities.
-
-    The total of one column over random selections of given sizes, drawn anew for each fit, is such
-    a count, with the share of columns that each fit selects. Fits to halves of one table are not
-    drawn anew: `StableSelector` measures their chance with permuted targets.
-
-    Parameters
-    ----------
-    shares : array-like of shape (m,)
-        Probabilities.
-
-    Returns
-    -------
-    ndarray of shape (m + 1,)
-        Probability of 0, 1, ..., m events: the Poisson binomial distribution.
-
-    Examples
-    --------
-    >>> count_chance([0.5, 0.1]).round(3).tolist()
-    [0.45, 0.5, 0.05]
-    """
-    chances = finite_vector(shares, "shares")
-    found = np.ones(1)
-    for share in chances:
-        check_probability("shares", float(share))
-        found = np.convolve(found, [1.0 - share, share])
-    return found
 
 
 @dataclass(frozen=True)
@@ -128,8 +62,8 @@ def chance_levels(selected: Mask, runs: Sequence[Mask]) -> ChanceLevels:
     return ChanceLevels(
         total_p_value=_any_reaches(totals),
         coincident_p_value=_any_reaches(both),
-        total_level=_exceeded(totals[1:], rank),
-        coincident_level=_exceeded(both[1:], rank),
+        total_level=_exceed_level(totals[1:], rank),
+        coincident_level=_exceed_level(both[1:], rank),
         level_rate=rank / (len(runs) + 1),
         expected_coincidences=float(np.mean(shares[0::2] * shares[1::2]) * selected.shape[1]),
         observed_coincidences=float(_coincident(selected).sum(axis=1).mean()),
@@ -156,7 +90,7 @@ def _any_reaches(counts: Sequence[Indices]) -> Array:
     return found
 
 
-def _exceeded(counts: Sequence[Indices], rank: int) -> float:
+def _exceed_level(counts: Sequence[Indices], rank: int) -> float:
     """Return the greatest count but for that of `rank` - 1 runs."""
     return float(np.sort([one.max() for one in counts])[-rank]) if counts else float("nan")
 

@@ -161,18 +161,18 @@ class ClusteringSelector(SelectorMixin, ClusteringSearch):
     def _space(self, m: int, n_choices: int) -> tuple[Space, Any]:
         return Bits(m + _n_bits(n_choices)), "auto"
 
-    def _decoded(self, rows: AnyArray, m: int, n_choices: int) -> tuple[Indices, Indices]:
+    def _decode(self, rows: AnyArray, m: int, n_choices: int) -> tuple[Indices, Indices]:
         number = rows[:, m:].astype(np.intp) @ (1 << np.arange(rows.shape[1] - m))
         return np.where(rows[:, :m], 0, -1).astype(np.intp), number % n_choices
 
-    def _encoded(self, codes: Indices, place: int, n_choices: int) -> AnyArray:
+    def _encode(self, codes: Indices, place: int, n_choices: int) -> AnyArray:
         bits = place >> np.arange(_n_bits(n_choices)) & 1
         return np.column_stack((codes == 0, np.tile(bits.astype(np.bool_), (len(codes), 1))))
 
     def _first_step(self, codes: Indices) -> ColumnSubset:
-        return ColumnSubset(self._named(codes))
+        return ColumnSubset(self._describe_candidate(codes))
 
-    def _named(self, codes: Indices) -> list[int]:
+    def _describe_candidate(self, codes: Indices) -> list[int]:
         return [int(place) for place in np.flatnonzero(codes == 0)]
 
     def _get_support_mask(self) -> Mask:

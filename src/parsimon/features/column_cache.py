@@ -9,7 +9,7 @@ from parsimon._checks import did_you_mean
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.expressions import Expression, number_of
-from parsimon.features.operations import EXTREMES, UNARY, OwnFunction, clipped, whole_power
+from parsimon.features.operations import EXTREMES, UNARY, OwnFunction, clip_values, whole_power
 
 
 class ColumnCache:
@@ -47,7 +47,7 @@ class ColumnCache:
         found = self._known.get(expression)
         if found is None:
             with np.errstate(all="ignore"):
-                found = np.array(np.broadcast_to(self._computed(expression), self._shape))
+                found = np.array(np.broadcast_to(self._compute(expression), self._shape))
             found.flags.writeable = False
             self._known[expression] = found
         return found
@@ -61,7 +61,7 @@ class ColumnCache:
         """Forget all but the columns of these expressions."""
         self._known = {each: self._known[each] for each in kept if each in self._known}
 
-    def _computed(self, expression: Expression) -> Array:
+    def _compute(self, expression: Expression) -> Array:
         kind = expression.operation
         if kind == "column":
             return self._column(str(expression.value))
@@ -72,13 +72,13 @@ class ColumnCache:
         if kind == "power":
             return whole_power(given[0], int(expression.value))  # type: ignore[arg-type]
         if kind in UNARY:
-            return clipped(UNARY[kind](given[0]))
+            return clip_values(UNARY[kind](given[0]))
         if isinstance(expression.value, OwnFunction):
-            return clipped(np.asarray(expression.value.compute(*given), dtype=np.float64))
+            return clip_values(np.asarray(expression.value.compute(*given), dtype=np.float64))
         operation = {"sum": np.add, "product": np.multiply}.get(kind) or EXTREMES[kind]
         total = given[0]
         for column in given[1:]:
-            total = clipped(operation(total, column))
+            total = clip_values(operation(total, column))
         return total
 
     def _column(self, name: str) -> Array:

@@ -6,21 +6,18 @@ tables and pictures are those of every `FrontEstimator`.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import TransformerMixin, clone, is_classifier
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.utils import ClassifierTags, RegressorTags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import check_choice, check_count, check_positive, check_probability
-from parsimon._data import validate_data
+from parsimon._checks import check_choice, check_count
+from parsimon._data import read_target, validate_data
 from parsimon._interrupts import stoppable
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
@@ -34,19 +31,19 @@ from parsimon.features.feature_sets import (
     FeatureEvolution,
     FeatureProblem,
     FeatureSet,
-    Variation,
     fit_inner,
 )
 from parsimon.features.formula_candidates import formula_candidates
 from parsimon.features.formula_choice import (
     has_signal,
-    held_out,
+    hold_out_rows,
     holdout_figures,
     holdout_losses,
     is_proved,
 )
 from parsimon.features.formula_model import (
     ClassificationFormula,
+    FormulaEstimator,
     InnerLearner,
     LearnerFormula,
     RegressionFormula,
@@ -54,6 +51,7 @@ from parsimon.features.formula_model import (
 )
 from parsimon.features.formula_paths import further_sets
 from parsimon.features.formulas import in_words
+from parsimon.features.learning_tasks import name_columns
 from parsimon.features.operations import OPERATIONS, OwnFunction, check_operations
 from parsimon.pareto import Checkpoint, Front
 from parsimon.pareto.choose import Rule, check_rule
@@ -62,21 +60,12 @@ from parsimon.pareto.run import SearchOptions, run
 
 _OBJECTIVES = ("search_error", "n_features", "complexity")
 _CONSTANT: FeatureSet = ()
+# On which a learner of a user's own is judged.
+_FOLDS = 5
 _FIGURES = ("holdout_error", "relative_error", "standard_error", "unbounded", "strays")
 
 
-def _offers(method: str) -> Callable[["ParetoConstructor"], bool]:
-    """Return whether classes are predicted, and by a model with a method, for `available_if`."""
-
-    def has(search: "ParetoConstructor") -> bool:
-        learner = getattr(search, "best_estimator_", search.estimator)
-        classes = getattr(search, "task_", search.task) == "classification"
-        return classes and (learner is None or hasattr(learner, method))
-
-    return has
-
-
-class ParetoConstructor(TransformerMixin, FrontEstimator):
+class ParetoConstructor(FormulaEstimator, FrontEstimator):
     """Construct features that a person can read, and find every trade-off of size and error.
 
     A solution is a set of formulas of columns, and a linear or logistic regression on them.
@@ -91,7 +80,8 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
     Parameters
     ----------
     task : {"auto", "regression", "classification"}
-        "auto": numbers are predicted as numbers, all else are classes.
+        "auto" goes by y, as in `ParetoSelector`: text, truth values, two distinct values and up to
+        ten whole numbers, with three rows for each, are classes.
     random_state : int, Generator, SeedSequence, RandomState or None
     operations : sequence of str or OwnFunction
         Of which formulas are made: "+", "-", "*", "/", sqrt, exp, log, sin, cos, tan, atan, abs,
@@ -100,40 +90,23 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         Most nodes of one feature.
     population_size, max_iter : int
         Sets in a generation, and generations after the first.
-    mutation_rate : float
-        p of YAGGA2: a column of the table is added with probability p/4, a new feature is
-        constructed with p/4, and p/2 features are expected to be taken away.
-    crossover_rate : float
-        How often two sets are mixed before that.
-    crossover : {"uniform", "one_point"}
-        Whether a child gets what both sets have and half of the rest, or the head of one and the
-        tail of the other; no feature occurs twice.
-    algorithm : {"yagga2", "original"}
-        "original" is the generating algorithm before YAGGA2: features are switched on and off,
-        those switched off stay and may come back, and none is compared with another.
     start : {"library", "columns"}
         Whether to begin with what least squares finds in the library, or with the columns alone.
-    equivalence : float
-        Correlation on 50 artificial rows from which the longer of two features is left out.
     guard : {"flag", "refuse"}
         What to do with a feature that interval arithmetic cannot keep from becoming infinite or
         undefined within the range of the rows or a tenth of it beyond: count it in the column
         "unbounded" of `to_frame`, or leave it out.
-    validation_fraction : float
-        Share of rows held out to choose by, none if there are fewer than 40; the chosen formula's
-        numbers are then fitted to all rows.
     estimator : estimator, optional
         Any of scikit-learn's form, to learn from the features instead of a linear or logistic
-        regression in closed form; judged by cross-validation.
-    cv : int
-        Folds of that.
+        regression in closed form; judged on five folds.
     n_jobs : int or None
         Workers that cross-validate `estimator`, as in joblib; the result is the same with any.
     choose : str, int or callable
         As in `select`. "one_se": the fewest nodes within one standard error of the least error
-        on rows held out; formulas that are exact but for rounding count as equally good. A
-        constant is predicted, with a warning, where neither a formula proves better on rows held
-        out nor the columns say more of the target than of the same target shuffled. To the
+        on rows held out, a quarter of them; formulas that are exact but for rounding count as
+        equally good. Its numbers are then fitted to all rows. A constant is predicted, with a
+        warning, where neither a formula proves better on rows held out nor the columns say more
+        of the target than of the same target shuffled. To the
         error is added the column "strays" of `to_frame`: how far, beyond three standard
         deviations of the target, predictions reach for rows whose columns come from different
         rows. Below 40 rows none are held out; the error of rows left out one by one, which the
@@ -144,15 +117,8 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         which is YAGGA3; `CaseRecall` changes that.
     time_limit : float, optional
         Seconds; the best so far is kept.
-    max_evaluations : int, optional
-        Sets after which no further generation begins.
     checkpoint : str, Path or Checkpoint, optional
         A file for the state of the search, from which it goes on to the same result.
-    callback : callable, optional
-        Called after each generation with what was found so far: ``sets``, ``values`` (relative
-        error, features, nodes) and ``ending`` (with ``n_iter``). If it returns True the search
-        ends.
-    verbose : bool
 
     Attributes
     ----------
@@ -173,7 +139,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
     n_rows_, n_holdout_ : int
         Rows that it was fitted to, and those of them that were held out to choose by.
     stopped_by_ : str
-        "max_iter", "max_evaluations", "time_limit", "callback" or "interrupt".
+        "max_iter", "time_limit" or "interrupt".
     ranges_ : dict
         Of each column the least and greatest value, widened by a tenth, for which features are
         looked through.
@@ -198,6 +164,11 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
     True
     """
 
+    _model_attribute = "best_estimator_"
+    # How the search goes, and the share of rows that are held out to choose by.
+    _evolution_type = FeatureEvolution
+    _held_share = 0.25
+
     def __init__(
         self,
         task: Literal["auto", "regression", "classification"] = "auto",
@@ -207,24 +178,14 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         max_size: int = 30,
         population_size: int = 40,
         max_iter: int = 30,
-        mutation_rate: float = 1.0,
-        crossover_rate: float = 0.5,
-        crossover: Literal["uniform", "one_point"] = "uniform",
-        algorithm: Literal["yagga2", "original"] = "yagga2",
         start: Literal["library", "columns"] = "library",
-        equivalence: float = 0.999,
         guard: Literal["flag", "refuse"] = "flag",
-        validation_fraction: float = 0.25,
         estimator: Any = None,
-        cv: int = 5,
         n_jobs: int | None = 1,
         choose: Rule = "one_se",
         case_base: GivenCases = None,
         time_limit: float | None = None,
-        max_evaluations: int | None = None,
         checkpoint: Checkpoint | str | Path | None = None,
-        callback: Callable[[Any], Any] | None = None,
-        verbose: bool = False,
     ) -> None:
         self.task = task
         self.random_state = random_state
@@ -232,33 +193,14 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         self.max_size = max_size
         self.population_size = population_size
         self.max_iter = max_iter
-        self.mutation_rate = mutation_rate
-        self.crossover_rate = crossover_rate
-        self.crossover = crossover
-        self.algorithm = algorithm
         self.start = start
-        self.equivalence = equivalence
         self.guard = guard
-        self.validation_fraction = validation_fraction
         self.estimator = estimator
-        self.cv = cv
         self.n_jobs = n_jobs
         self.choose = choose
         self.case_base = case_base
         self.time_limit = time_limit
-        self.max_evaluations = max_evaluations
         self.checkpoint = checkpoint
-        self.callback = callback
-        self.verbose = verbose
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        if getattr(self, "task_", self.task) == "classification":
-            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
-        else:
-            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
-        return tags
 
     @stoppable
     def fit(self, X: Any, y: Any) -> Self:
@@ -277,11 +219,13 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         """
         options = self._search_options()
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=4)
-        target, n_classes = self._read_target(y)
-        given = getattr(self, "feature_names_in_", None)
-        names = [f"x{j}" for j in range(X.shape[1])] if given is None else list(map(str, given))
+        read = read_target(y, self.task, self.estimator)
+        target, n_classes, self.task_ = read.values, read.n_classes, read.task
+        if read.classes is not None:
+            self.classes_ = read.classes
+        names = name_columns(X, X.shape[1], getattr(self, "feature_names_in_", None))
         chance = np.random.default_rng(self._seeds()[1])
-        trained, held = held_out(target, n_classes, float(self.validation_fraction), chance)
+        trained, held = hold_out_rows(target, n_classes, self._held_share, chance)
         self.n_rows_, self.n_holdout_ = len(X), len(held)
         with one_thread():
             problem = FeatureProblem(
@@ -289,7 +233,6 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
                 X[trained],
                 target[trained],
                 n_classes,
-                equivalence=float(self.equivalence),
                 max_size=self.max_size,
                 guard=self.guard,
                 learner=self._learner(target[trained]),
@@ -300,13 +243,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
             found = run(self._evolution(problem), options)
             self.n_iter_, self.n_evaluations_ = found.ending.n_iter, found.ending.n_evaluations
             self.stopped_by_, self.ranges_ = found.ending.stopped_by, problem.ranges
-            return self._measured(problem, found, (X, target), held)
-
-    @property
-    def formula_(self) -> str:
-        """The default formula with its numbers."""
-        check_is_fitted(self)
-        return str(self.best_estimator_)
+            return self._measure(problem, found, (X, target), held)
 
     def describe(self) -> str:
         """Say each feature of the default formula in words, a line each.
@@ -349,54 +286,11 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         check_is_fitted(self)
         return plot_features(self.best_estimator_.features, self.ranges_, axes)
 
-    def transform(self, X: Any) -> Array:
-        """Return the constructed features of the default formula, shape (m, k)."""
-        constructed: Array = self.best_estimator_.transform(self._table(X))
-        return constructed
-
-    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:  # noqa: ARG002
-        """Return the formula of each constructed feature, shape (k,)."""
-        check_is_fitted(self)
-        names: AnyArray = self.best_estimator_.get_feature_names_out()
-        return names
-
-    def predict(self, X: Any) -> AnyArray:
-        """Return what the default formula predicts for each row, shape (m,)."""
-        return super().predict(self._table(X))
-
-    @available_if(_offers("predict_proba"))
-    def predict_proba(self, X: Any) -> Array:
-        """Return the class probabilities of the default formula, shape (m, n_classes)."""
-        probability: Array = self.best_estimator_.predict_proba(self._table(X))
-        return probability
-
-    @available_if(_offers("decision_function"))
-    def decision_function(self, X: Any) -> Array:
-        """Return the decisions of the default formula, (m,) for two classes, else (m, k)."""
-        decision: Array = self.best_estimator_.decision_function(self._table(X))
-        return decision
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R squared, or the accuracy for classes."""
-        measure = accuracy_score if self._predicts_classes() else r2_score
-        return float(measure(y, self.predict(X), sample_weight=sample_weight))
-
-    def _predicts_classes(self) -> bool:
-        return bool(getattr(self, "task_", self.task) == "classification")
-
-    def _table(self, X: Any) -> Array:
-        check_is_fitted(self)
-        table: Array = validate_data(self, X, dtype=np.float64, reset=False)
-        return table
-
     def _search_options(self) -> SearchOptions:
         """Refuse options that cannot be used, and return how long to search."""
         check_choice("task", self.task, ("auto", "regression", "classification"))
         check_choice("guard", self.guard, ("flag", "refuse"))
-        check_choice("algorithm", self.algorithm, ("yagga2", "original"))
-        check_choice("crossover", self.crossover, ("uniform", "one_point"))
         check_choice("start", self.start, ("library", "columns"))
-        check_count("cv", self.cv, least=2)
         if self.estimator is not None and not hasattr(self.estimator, "predict"):
             raise InvalidInputError(
                 f"estimator must have fit and predict, got {self.estimator!r}; leave it out for a "
@@ -404,19 +298,12 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
             )
         check_count("population_size", self.population_size, least=2)
         check_count("max_size", self.max_size)
-        check_positive("mutation_rate", self.mutation_rate, or_zero=True)
-        check_probability("crossover_rate", self.crossover_rate)
-        check_probability("equivalence", self.equivalence)
-        check_probability("validation_fraction", self.validation_fraction)
         check_rule(self.choose, (*_OBJECTIVES, *_FIGURES))
         check_operations(self.operations)
         return SearchOptions(
             max_iter=self.max_iter,
             time_limit=self.time_limit,
-            max_evaluations=self.max_evaluations,
             checkpoint=self.checkpoint,
-            callback=self.callback,
-            verbose=self.verbose,
             random_state=self._seeds()[0],
         )
 
@@ -424,25 +311,15 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         """Return the estimator with its folds; None for the closed forms."""
         if self.estimator is None:
             return None
-        if len(target) < self.cv:
-            raise InvalidInputError(
-                f"cv={self.cv} needs as many rows, and {len(target)} are left; give a smaller cv."
-            )
-        kind = KFold if self.task_ == "regression" else StratifiedKFold
-        folds = kind(self.cv, shuffle=True, random_state=0).split(target, target)
+        n_folds = min(_FOLDS, len(target))
+        rare = self.task_ == "classification" and np.bincount(target).min() < n_folds
+        kind = KFold if self.task_ == "regression" or rare else StratifiedKFold
+        folds = kind(n_folds, shuffle=True, random_state=0).split(target, target)
         return InnerLearner(self.estimator, list(folds), self.n_jobs)
 
     def _evolution(self, problem: FeatureProblem) -> FeatureEvolution:
         limit = self.time_limit
         deadline = None if limit is None else time.monotonic() + limit
-        variation = Variation(
-            tuple(self.operations),
-            self.algorithm,
-            self.crossover,
-            self.population_size,
-            self.mutation_rate,
-            self.crossover_rate,
-        )
 
         def first() -> list[FeatureSet]:
             if self.start == "columns":
@@ -451,7 +328,9 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
             return found + further_sets(problem, self.operations, found, deadline)
 
         recalled = RecalledSets(self.case_base, problem, self.operations)
-        return FeatureEvolution(problem, variation, first, recalled)
+        return self._evolution_type(
+            problem, tuple(self.operations), self.population_size, first, recalled
+        )
 
     def _seeds(self) -> tuple[Seed, np.random.SeedSequence]:
         """Return the seed of the search and that of the rows held out."""
@@ -461,30 +340,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         search, split = seed_sequence(self.random_state).spawn(2)
         return search, split
 
-    def _read_target(self, y: AnyArray) -> tuple[AnyArray, int]:
-        """Return numbers and 0, or codes of classes and how many there are."""
-        numeric = y.dtype.kind in "iuf"
-        self.task_ = self.task
-        if self.task == "auto":
-            numeric &= not is_classifier(self.estimator) if self.estimator is not None else True
-            self.task_ = "regression" if numeric else "classification"
-        if self.task_ == "regression":
-            try:
-                return y.astype(np.float64), 0
-            except ValueError as error:
-                raise InvalidInputError(
-                    f"A regression needs numbers, and y has {y[0]!r}; give task='classification'."
-                ) from error
-        if y.dtype.kind == "f" and not np.equal(y, np.round(y)).all():
-            raise InvalidInputError(
-                "Unknown label type: y has numbers that are not whole; give task='regression'."
-            )
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InvalidInputError(f"y has one class only, {self.classes_[0]!r}; give two.")
-        return codes, len(self.classes_)
-
-    def _measured(
+    def _measure(
         self,
         problem: FeatureProblem,
         found: Constructed,
@@ -502,7 +358,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         chosen = [sets[row] for row in front.rows]
         X, target = table
         everything = ColumnCache(dict(zip(problem.names, X.T, strict=True)))
-        models = [self._model(problem, features, everything, target) for features in chosen]
+        models = [self._formula_of(problem, features, everything, target) for features in chosen]
         losses = holdout_losses(problem, chosen, X[held], target[held])
         figures = holdout_figures(problem, chosen, *losses, held=len(held) > 0)
         proved = len(held) > 1 and is_proved(*losses)
@@ -511,7 +367,7 @@ class ParetoConstructor(TransformerMixin, FrontEstimator):
         kept = Front(front.values, _OBJECTIVES, solutions=models)
         return self._keep_front(kept, figures, fallback=chosen.index(_CONSTANT))
 
-    def _model(
+    def _formula_of(
         self,
         problem: FeatureProblem,
         features: FeatureSet,

@@ -114,7 +114,7 @@ def _product(inside: Sequence[ValueRange]) -> ValueRange:
     return ValueRange(lower, upper)
 
 
-def _raised(value: float, exponent: int) -> float:
+def _raise(value: float, exponent: int) -> float:
     try:
         return value**exponent
     except OverflowError:
@@ -130,7 +130,7 @@ def _power(base: ValueRange, exponent: int) -> ValueRange:
         if whole.lower == 0 or whole.upper == 0:
             return ValueRange(-math.inf, math.inf)
         return ValueRange(1.0 / whole.upper, 1.0 / whole.lower)
-    ends = _raised(base.lower, exponent), _raised(base.upper, exponent)
+    ends = _raise(base.lower, exponent), _raise(base.upper, exponent)
     if exponent % 2 == 0 and base.lower < 0 < base.upper:
         return ValueRange(0.0, max(ends))
     return ValueRange(min(ends), max(ends))

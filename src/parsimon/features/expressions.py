@@ -21,7 +21,7 @@ from parsimon.features.operations import (
     LARGEST,
     UNARY,
     OwnFunction,
-    clipped,
+    clip_values,
     whole_power,
 )
 
@@ -90,7 +90,7 @@ class Expression:
         """Return the expression that is a column of the table."""
         if not isinstance(name, str) or not name or "\n" in name:
             raise InvalidInputError(f"A column's name must be a line of text, got {name!r}.")
-        return _made("column", (), str(name))
+        return _make("column", (), str(name))
 
     @staticmethod
     def number(value: float) -> "Expression":
@@ -98,7 +98,7 @@ class Expression:
         if not isinstance(value, Real) or not np.isfinite(value):
             raise InvalidInputError(f"A number in a formula must be finite, got {value!r}.")
         # Plus zero turns minus zero into zero.
-        return _made("number", (), float(np.clip(float(value), -LARGEST, LARGEST)) + 0.0)
+        return _make("number", (), float(np.clip(float(value), -LARGEST, LARGEST)) + 0.0)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(
@@ -119,10 +119,10 @@ class Expression:
         return hash(self.key)
 
     def __str__(self) -> str:
-        return _text(self)
+        return _TEXT(self)
 
     def __repr__(self) -> str:
-        return f"Expression({_text(self)!r})"
+        return f"Expression({_TEXT(self)!r})"
 
     def __add__(self, other: Any) -> "Expression":
         return add(self, as_expression(other))
@@ -191,7 +191,7 @@ class Expression:
         return apply(self.value if own else self.operation, *arguments)  # type: ignore[arg-type]
 
 
-def _made(operation: str, arguments: tuple[Expression, ...], value: Value = None) -> Expression:
+def _make(operation: str, arguments: tuple[Expression, ...], value: Value = None) -> Expression:
     """Return an expression as it is, without bringing it into its form."""
     self = object.__new__(Expression)
     _set(self, operation, arguments, value)
@@ -257,7 +257,7 @@ def coefficient_of(term: Expression) -> tuple[float, Expression]:
         return number_of(term), ONE
     if term.operation == "product" and term.arguments[0].operation == "number":
         rest = term.arguments[1:]
-        return number_of(term.arguments[0]), rest[0] if len(rest) == 1 else _made("product", rest)
+        return number_of(term.arguments[0]), rest[0] if len(rest) == 1 else _make("product", rest)
     return 1.0, term
 
 
@@ -275,7 +275,7 @@ def add(*terms: Expression) -> Expression:
         total, size = totals.get(rest, (0.0, 0.0))
         totals[rest] = total + coefficient, size + abs(coefficient)
     kept = [
-        _scaled(total, rest)
+        _scale(total, rest)
         for rest, (total, size) in totals.items()
         if abs(total) > _CANCELLED * size
     ]
@@ -284,10 +284,10 @@ def add(*terms: Expression) -> Expression:
     if len(kept) < 2:
         return kept[0] if kept else ZERO
     kept.sort(key=lambda term: (term.operation == "number", coefficient_of(term)[1].key))
-    return _made("sum", tuple(kept))
+    return _make("sum", tuple(kept))
 
 
-def _scaled(coefficient: float, rest: Expression) -> Expression:
+def _scale(coefficient: float, rest: Expression) -> Expression:
     """Return a number times what has no number in front, in form."""
     coefficient = float(np.clip(coefficient, -LARGEST, LARGEST))
     if rest == ONE:
@@ -295,9 +295,9 @@ def _scaled(coefficient: float, rest: Expression) -> Expression:
     if coefficient == 1.0:
         return rest
     if coefficient == -1.0 and rest.operation == "sum":
-        negated = (_scaled(-c, part) for c, part in map(coefficient_of, rest.arguments))
-        return _made("sum", tuple(negated))
-    return _made("product", (Expression.number(coefficient), *factors_of(rest)))
+        negated = (_scale(-c, part) for c, part in map(coefficient_of, rest.arguments))
+        return _make("sum", tuple(negated))
+    return _make("product", (Expression.number(coefficient), *factors_of(rest)))
 
 
 def multiply(*factors: Expression) -> Expression:
@@ -313,7 +313,7 @@ def multiply(*factors: Expression) -> Expression:
             exponentials.append(base.arguments[0])
             continue
         if base.operation == "sum" and is_negative(base):
-            coefficient, base = coefficient * (-1) ** exponent, _scaled(-1.0, base)
+            coefficient, base = coefficient * (-1) ** exponent, _scale(-1.0, base)
         exponents[base] = exponents.get(base, 0) + exponent
     if exponentials:
         together = apply("exp", add(*exponentials))
@@ -330,8 +330,8 @@ def multiply(*factors: Expression) -> Expression:
     if [exponent_of(each) for each in powers] != pairs:
         return multiply(Expression.number(coefficient), *powers)
     powers.sort(key=lambda each: (exponent_of(each)[0].key, each.key))
-    rest = powers[0] if len(powers) == 1 else _made("product", tuple(powers)) if powers else ONE
-    return _scaled(coefficient, rest)
+    rest = powers[0] if len(powers) == 1 else _make("product", tuple(powers)) if powers else ONE
+    return _scale(coefficient, rest)
 
 
 def power(base: Expression, exponent: int) -> Expression:
@@ -351,8 +351,8 @@ def power(base: Expression, exponent: int) -> Expression:
     if base.operation == "product":
         return multiply(*(power(factor, exponent) for factor in base.arguments))
     if base.operation == "sum" and is_negative(base):
-        turned = _made("power", (_scaled(-1.0, base),), exponent)
-        return turned if exponent % 2 == 0 else _scaled(-1.0, turned)
+        turned = _make("power", (_scale(-1.0, base),), exponent)
+        return turned if exponent % 2 == 0 else _scale(-1.0, turned)
     return _power_of_function(base, exponent)
 
 
@@ -367,7 +367,7 @@ def _power_of_function(base: Expression, exponent: int) -> Expression:
         whole, left = divmod(abs(exponent), 2)
         root = power(base, sign * left)
         return multiply(power(apply("abs", base.arguments[0]), sign * whole), root)
-    return _made("power", (base,), exponent)
+    return _make("power", (base,), exponent)
 
 
 def apply(function: str | OwnFunction, *arguments: Any) -> Expression:
@@ -389,7 +389,7 @@ def apply(function: str | OwnFunction, *arguments: Any) -> Expression:
     given = tuple(map(as_expression, arguments))
     if isinstance(function, OwnFunction):
         _check_arguments(function.name, len(given), function.n_arguments)
-        return _made("own", given, function)
+        return _make("own", given, function)
     if function in EXTREMES:
         return _extreme(function, given)
     if function not in UNARY:
@@ -417,14 +417,14 @@ def _extreme(name: str, arguments: Sequence[Expression]) -> Expression:
     kept = sorted({part for part in flat if part.operation != "number"}, key=lambda part: part.key)
     if numbers:
         kept.append(Expression.number(min(numbers) if name == "min" else max(numbers)))
-    return kept[0] if len(kept) == 1 else _made(name, tuple(kept))
+    return kept[0] if len(kept) == 1 else _make(name, tuple(kept))
 
 
 def _unary(name: str, argument: Expression) -> Expression:
     """Return a function of one argument, simplified where that keeps its value."""
     kind = argument.operation
     if kind == "number":
-        return Expression.number(float(clipped(UNARY[name](np.array(number_of(argument))))))
+        return Expression.number(float(clip_values(UNARY[name](np.array(number_of(argument))))))
     if name in _ODD and is_negative(argument):
         return multiply(MINUS_ONE, _unary(name, multiply(MINUS_ONE, argument)))
     if name in _EVEN and is_negative(argument):
@@ -432,7 +432,7 @@ def _unary(name: str, argument: Expression) -> Expression:
     if name == "log" and kind == "exp":
         return argument.arguments[0]
     simpler = {"abs": _abs, "sqrt": _sqrt, "sign": _sign}.get(name)
-    return _made(name, (argument,)) if simpler is None else simpler(argument)
+    return _make(name, (argument,)) if simpler is None else simpler(argument)
 
 
 def _abs(argument: Expression) -> Expression:
@@ -443,7 +443,7 @@ def _abs(argument: Expression) -> Expression:
         return argument
     if argument.operation == "power":
         return power(_unary("abs", base), exponent)
-    return _made("abs", (argument,))
+    return _make("abs", (argument,))
 
 
 def _sqrt(argument: Expression) -> Expression:
@@ -452,7 +452,7 @@ def _sqrt(argument: Expression) -> Expression:
     outside = [power(_unary("abs", base), k // 2) for base, k in pairs if k % 2 == 0]
     inside = [power(base, k) for base, k in pairs if k % 2]
     if not outside:
-        return _made("sqrt", (argument,))
+        return _make("sqrt", (argument,))
     return multiply(*outside, *([_unary("sqrt", multiply(*inside))] if inside else []))
 
 
@@ -460,7 +460,7 @@ def _sign(argument: Expression) -> Expression:
     if argument.operation in ("exp", "sign"):
         return ONE if argument.operation == "exp" else argument
     coefficient, rest = coefficient_of(argument)
-    return _made("sign", (argument,)) if coefficient == 1.0 else _unary("sign", rest)
+    return _make("sign", (argument,)) if coefficient == 1.0 else _unary("sign", rest)
 
 
 def _size(expression: Expression) -> int:
@@ -485,29 +485,6 @@ def written_number(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
-def written_name(name: str) -> str:
-    """Return a column's name, in backquotes unless it is an identifier."""
-    return name if name.isidentifier() and name.isascii() else "`" + name.replace("`", "``") + "`"
-
-
-def _text(expression: Expression) -> str:
-    kind = expression.operation
-    if kind == "column":
-        return written_name(str(expression.value))
-    if kind == "number":
-        return written_number(number_of(expression))
-    if kind == "sum":
-        first, *others = written_terms(expression)
-        signed = (
-            f" - {_text(-term)}" if is_negative(term) else f" + {_text(term)}" for term in others
-        )
-        return _text(first) + "".join(signed)
-    if kind in ("product", "power"):
-        return _product_text(expression)
-    name = expression.value.name if isinstance(expression.value, OwnFunction) else kind
-    return f"{name}({', '.join(map(_text, expression.arguments))})"
-
-
 def fraction_of(product: Expression) -> tuple[float, list[Expression], list[Expression]]:
     """Return the number in front, the factors above and those below the line of a fraction."""
     coefficient, rest = coefficient_of(product)
@@ -517,20 +494,70 @@ def fraction_of(product: Expression) -> tuple[float, list[Expression], list[Expr
     return coefficient, above, below
 
 
-def _product_text(product: Expression) -> str:
-    coefficient, above, below = fraction_of(product)
-    sign, size = "-" if coefficient < 0 else "", abs(coefficient)
-    numbers = [written_number(size)] if size != 1.0 or not above else []
-    text = sign + "*".join([*numbers, *map(_factor_text, above)])
-    if len(below) == 1:
-        return f"{text}/{_factor_text(below[0])}"
-    return f"{text}/({'*'.join(map(_factor_text, below))})" if below else text
+class Notation:
+    """How an expression is written: as the text that `parse` reads; others change parts of it."""
+
+    plus, minus, times, negative, raised = " + ", " - ", "*", "-", "^"
+
+    def __call__(self, expression: Expression) -> str:
+        kind = expression.operation
+        if kind == "column":
+            return self.name(str(expression.value))
+        if kind == "number":
+            return self.number(number_of(expression))
+        if kind == "sum":
+            return self.sum(expression)
+        if kind in ("product", "power"):
+            coefficient, above, below = fraction_of(expression)
+            has_number = abs(coefficient) != 1.0 or not above
+            numbers = [self.number(abs(coefficient))] if has_number else []
+            text = self.fraction(numbers, above, below)
+            return self.negative + text if coefficient < 0 else text
+        return self.function(expression)
+
+    def name(self, name: str) -> str:
+        """Return a column's name, in backquotes unless it is an identifier."""
+        plain = name.isidentifier() and name.isascii()
+        return name if plain else "`" + name.replace("`", "``") + "`"
+
+    def number(self, value: float) -> str:
+        """Return a number."""
+        return written_number(value)
+
+    def sum(self, expression: Expression) -> str:
+        """Return terms with their signs between them."""
+        first, *others = written_terms(expression)
+        signed = (
+            self.minus + self(-term) if is_negative(term) else self.plus + self(term)
+            for term in others
+        )
+        return self(first) + "".join(signed)
+
+    def fraction(
+        self, numbers: list[str], above: Sequence[Expression], below: Sequence[Expression]
+    ) -> str:
+        """Return a product, or a fraction, without its sign."""
+        text = self.times.join([*numbers, *map(self.factor, above)])
+        if len(below) == 1:
+            return f"{text}/{self.factor(below[0])}"
+        return f"{text}/({self.times.join(map(self.factor, below))})" if below else text
+
+    def factor(self, factor: Expression) -> str:
+        """Return a factor with its power, a sum in brackets."""
+        base, exponent = exponent_of(factor)
+        text = f"({self(base)})" if base.operation == "sum" else self(base)
+        return text if exponent == 1 else f"{text}{self.raised}{exponent}"
+
+    def function(self, expression: Expression) -> str:
+        """Return a function of its arguments."""
+        return f"{function_name(expression)}({', '.join(map(self, expression.arguments))})"
 
 
-def _factor_text(factor: Expression) -> str:
-    base, exponent = exponent_of(factor)
-    text = f"({_text(base)})" if base.operation == "sum" else _text(base)
-    return text if exponent == 1 else f"{text}^{exponent}"
+def function_name(expression: Expression) -> str:
+    """Return what a function is called, one of a user's own by its name."""
+    own = expression.value
+    return own.name if isinstance(own, OwnFunction) else expression.operation
 
 
+_TEXT = Notation()
 ZERO, ONE, MINUS_ONE = (Expression.number(value) for value in (0.0, 1.0, -1.0))

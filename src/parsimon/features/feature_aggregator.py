@@ -210,7 +210,7 @@ class FeatureAggregator(TransformerMixin, ClusteringSearch):
     def _most_candidates(self) -> int:
         return check_count("max_candidates", self.max_candidates)
 
-    def _prepared(self, X: Array) -> Array:
+    def _prepare(self, X: Array) -> Array:
         if self.scale:
             scaled: Array = (X - X.min(axis=0)) / np.ptp(X, axis=0)
             return scaled
@@ -232,11 +232,11 @@ class FeatureAggregator(TransformerMixin, ClusteringSearch):
         upper = [max(1, m // 2)] * m + number
         return Integers([-1] * m + [0] * len(number), upper), _GroupReset(m)
 
-    def _decoded(self, rows: AnyArray, m: int, n_choices: int) -> tuple[Indices, Indices]:
+    def _decode(self, rows: AnyArray, m: int, n_choices: int) -> tuple[Indices, Indices]:
         place = np.zeros(len(rows), dtype=np.intp) if n_choices == 1 else rows[:, m]
-        return without_gaps(rows[:, :m]), place
+        return number_groups(rows[:, :m]), place
 
-    def _encoded(self, codes: Indices, place: int, n_choices: int) -> AnyArray:
+    def _encode(self, codes: Indices, place: int, n_choices: int) -> AnyArray:
         return codes if n_choices == 1 else np.insert(codes, codes.shape[1], place, axis=1)
 
     def _further_starts(self, X: Array) -> Indices:
@@ -249,12 +249,12 @@ class FeatureAggregator(TransformerMixin, ClusteringSearch):
         for first, second in tree[:, :2].astype(np.intp):
             members.append(members[first] + members[second])
         alone = [np.isin(np.arange(m), joined) * 2 - 1 for joined in members[m:]]
-        return without_gaps(np.array([*steps, *alone]))
+        return number_groups(np.array([*steps, *alone]))
 
     def _first_step(self, codes: Indices) -> ColumnMaxima:
-        return ColumnMaxima(self._named(codes), scale=self.scale)
+        return ColumnMaxima(self._describe_candidate(codes), scale=self.scale)
 
-    def _named(self, codes: Indices) -> list[list[int]]:
+    def _describe_candidate(self, codes: Indices) -> list[list[int]]:
         alone = [[int(place)] for place in np.flatnonzero(codes == 0)]
         joined = range(1, int(codes.max(initial=0)) + 1)
         return alone + [np.flatnonzero(codes == group).tolist() for group in joined]
@@ -282,14 +282,14 @@ class _GroupReset:
         joined = codes.copy()
         np.put_along_axis(joined, pairs, codes.max(axis=1, keepdims=True) + 1, axis=1)
         joins = rng.random((len(codes), 1)) < self.joining
-        children = without_gaps(np.where(joins, joined, replaced))
+        children = number_groups(np.where(joins, joined, replaced))
         if parents.shape[1] == self.m:
             return children
         numbers = IntegerReset(1 / self.m)(parents, space, rng)[:, self.m :]
         return np.column_stack((children, numbers))
 
 
-def without_gaps(codes: AnyArray) -> Indices:
+def number_groups(codes: AnyArray) -> Indices:
     """Return the codes of the same candidates, each in one way: (B, m).
 
     A group of one is the column itself; groups are numbered from 1 by their first columns.
@@ -313,7 +313,7 @@ def partial_partitions(m: int) -> Indices:
         last = np.concatenate([np.arange(count) for count in room])
         blocks = np.column_stack((np.repeat(blocks, room, axis=0), last))
     blocks = blocks[blocks[:, 1:].any(axis=1), 1:]
-    return without_gaps(np.where(blocks == 0, -1, blocks))
+    return number_groups(np.where(blocks == 0, -1, blocks))
 
 
 def _n_partial_partitions(m: int) -> int:

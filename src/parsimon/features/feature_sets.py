@@ -35,8 +35,11 @@ from parsimon.pareto.run import Ending, OutOfTime, Standing
 
 FeatureSet = tuple[Expression, ...]
 
-# Artificial rows on which features are compared.
-_N_SAMPLES = 50
+# Artificial rows on which features are compared, and the correlation from which two are one.
+_N_SAMPLES, _EQUAL = 50, 0.999
+# How often two sets are mixed; a column is added with a quarter of this probability, a feature is
+# constructed with a quarter, and half of a feature is taken away, all on average.
+_CROSSOVER, _MUTATION = 0.5, 1.0
 # Columns kept in the cache; beyond, it begins anew.
 _MOST_COLUMNS = 6000
 # Squares of values beyond this are no numbers to compute with.
@@ -54,9 +57,9 @@ class FeatureProblem:
     """A table and its target, for which sets of features are evaluated.
 
     Parameters: names of the columns, X (n, d), target (n,) of numbers or class codes, the number
-    of classes or 0, the correlation from which two features are one, the size from which an
-    expression is refused, whether features that can be infinite are, and a learner whose error
-    counts instead of that of least squares or logistic regression.
+    of classes or 0, the size from which an expression is refused, whether features that can be
+    infinite are, and a learner whose error counts instead of that of least squares or logistic
+    regression.
     """
 
     def __init__(
@@ -66,7 +69,6 @@ class FeatureProblem:
         target: AnyArray,
         n_classes: int,
         *,
-        equivalence: float = 0.999,
         max_size: int = 30,
         guard: Literal["flag", "refuse"] = "flag",
         learner: InnerLearner | None = None,
@@ -74,7 +76,7 @@ class FeatureProblem:
     ) -> None:
         self.names, self.target, self.n_classes = tuple(names), target, n_classes
         self.X, self.learner = X, learner
-        self.equivalence, self.max_size, self.guard = equivalence, max_size, guard
+        self.max_size, self.guard = max_size, guard
         self.ranges = widened_ranges(names, X)
         self.columns = ColumnCache(dict(zip(names, X.T, strict=True)))
         lower, upper = X.min(axis=0), X.max(axis=0)
@@ -133,7 +135,7 @@ class FeatureProblem:
             if not self.is_usable(feature):
                 continue
             direction = self._direction(feature)
-            if any(abs(float(direction @ other)) >= self.equivalence for other in directions):
+            if any(abs(float(direction @ other)) >= _EQUAL for other in directions):
                 continue
             kept.append(feature)
             directions.append(direction)
@@ -263,27 +265,12 @@ def fit_inner(columns: Array, target: AnyArray, n_classes: int) -> InnerFit | No
     return logistic_fit(columns, target, n_classes)
 
 
-def crossed(first: FeatureSet, second: FeatureSet, rng: np.random.Generator) -> list[Expression]:
+def cross_sets(first: FeatureSet, second: FeatureSet, rng: np.random.Generator) -> list[Expression]:
     """Return what both sets have and about half of the rest; no feature occurs twice."""
     either = list(dict.fromkeys((*first, *second)))
     both = set(first) & set(second)
     taken = rng.random(len(either)) < 0.5
     child = [each for each, take in zip(either, taken, strict=True) if take or each in both]
-    return child or either[:1]
-
-
-def crossed_at_one_point(
-    first: FeatureSet, second: FeatureSet, rng: np.random.Generator
-) -> list[Expression]:
-    """Return the head of one set and the tail of the other; no feature occurs twice.
-
-    Sets are sorted, and both are cut at the same place in that order.
-    """
-    either = sorted({*first, *second}, key=lambda each: each.key)
-    cut = either[int(rng.integers(len(either)))].key
-    child = [each for each in first if each.key < cut] + [
-        each for each in second if each.key >= cut
-    ]
     return child or either[:1]
 
 
@@ -309,21 +296,14 @@ def read_sets(written: AnyArray, own: Sequence[OwnFunction]) -> tuple[FeatureSet
     return tuple(tuple(parse(text, own) for text in features) for features in texts)
 
 
-class Individual(NamedTuple):
-    """A set of features, and those that were switched off and may come back."""
-
-    features: FeatureSet
-    dormant: FeatureSet = ()
-
-
 @dataclass(frozen=True, eq=False)
 class FeatureGeneration:
-    """Individuals of a generation, and the best sets of all so far.
+    """Sets of a generation, and the best of all so far.
 
     values (n, 3), archive_values (m, 3): Relative error, features, nodes.
     """
 
-    population: tuple[Individual, ...]
+    population: tuple[FeatureSet, ...]
     values: Array
     archive: tuple[FeatureSet, ...]
     archive_values: Array
@@ -344,27 +324,6 @@ class Constructed(NamedTuple):
     ending: Ending
 
 
-@dataclass(frozen=True)
-class Variation:
-    """How the next generation is made of the last."""
-
-    operations: tuple[str | OwnFunction, ...]
-    algorithm: Literal["yagga2", "original"]
-    crossover: Literal["uniform", "one_point"]
-    population_size: int
-    mutation_rate: float
-    crossover_rate: float
-
-    def described(self) -> dict[str, str]:
-        """Return what decides the course, as text."""
-        names = [each if isinstance(each, str) else each.name for each in self.operations]
-        fields = ("algorithm", "crossover", "population_size", "mutation_rate", "crossover_rate")
-        return {
-            "operations": ",".join(names),
-            **{name: repr(getattr(self, name)) for name in fields},
-        }
-
-
 class FeatureEvolution:
     """NSGA-II over sets of features, as a `Process` of the common loop.
 
@@ -378,25 +337,28 @@ class FeatureEvolution:
     def __init__(
         self,
         problem: FeatureProblem,
-        variation: Variation,
+        operations: tuple[str | OwnFunction, ...],
+        population_size: int,
         first: Callable[[], Iterable[FeatureSet]],
         recalled: Callable[[int, Sequence[FeatureSet]], Iterable[FeatureSet]] = lambda *_: (),
     ) -> None:
-        self.problem, self.variation, self.first = problem, variation, first
-        self.recalled = recalled
-        self.own = tuple(each for each in variation.operations if isinstance(each, OwnFunction))
+        self.problem, self.operations, self.size = problem, operations, population_size
+        self.first, self.recalled = first, recalled
+        self.own = tuple(each for each in operations if isinstance(each, OwnFunction))
 
     def settings(self) -> dict[str, str]:
         problem = self.problem
         digest = hashlib.sha256(np.ascontiguousarray(problem.X).tobytes())
         digest.update(np.ascontiguousarray(problem.target).tobytes())
-        names = ("equivalence", "max_size", "guard")
+        names = [each if isinstance(each, str) else each.name for each in self.operations]
         return {
             "search": "features",
             "data": digest.hexdigest(),
             "learner": "" if problem.learner is None else repr(problem.learner.estimator),
-            **self.variation.described(),
-            **{name: repr(getattr(problem, name)) for name in names},
+            "operations": ",".join(names),
+            "population_size": str(self.size),
+            "max_size": str(problem.max_size),
+            "guard": problem.guard,
         }
 
     def prepare(self, seed: np.random.SeedSequence) -> np.random.Generator:
@@ -406,11 +368,10 @@ class FeatureEvolution:
         problem = self.problem
         sets: list[FeatureSet] = [(column,) for column in problem.originals]
         sets += problem.preferred(list(self.first()))
-        everything = Individual(problem.reduced(problem.originals))
-        individuals = [*map(Individual, sets), everything]
-        individuals += [self.mutated(everything, rng) for _ in range(10)]
+        everything = problem.reduced(problem.originals)
+        sets += [everything, *(self.mutated(everything, rng) for _ in range(10))]
         empty = FeatureGeneration((), np.empty((0, 3)), (), np.empty((0, 3)), 0, 0)
-        return self.survived(empty, individuals)
+        return self.survived(empty, sets)
 
     def step(
         self, state: FeatureGeneration, rng: np.random.Generator, deadline: float | None
@@ -419,63 +380,41 @@ class FeatureEvolution:
 
     def offspring(
         self, state: FeatureGeneration, rng: np.random.Generator, deadline: float | None
-    ) -> list[Individual]:
+    ) -> list[FeatureSet]:
         """Return as many children as there are parents: crossed, mutated."""
-        cross = crossed if self.variation.crossover == "uniform" else crossed_at_one_point
         children = []
-        for _ in range(self.variation.population_size):
+        for _ in range(self.size):
             if deadline is not None and time.monotonic() >= deadline:
                 raise OutOfTime
             first, second = (
                 state.population[i] for i in rng.integers(len(state.population), size=2)
             )
-            if rng.random() < self.variation.crossover_rate:
-                mixed = tuple(cross(first.features, second.features, rng))
-                first = Individual(mixed, tuple(f for f in first.dormant if f not in mixed))
+            if rng.random() < _CROSSOVER:
+                first = self.crossed(first, second, rng)
             children.append(self.mutated(first, rng))
         return children
 
-    def mutated(self, parent: Individual, rng: np.random.Generator) -> Individual:
-        """Return a changed individual, by YAGGA2 or by the algorithm before it."""
-        if self.variation.algorithm == "original":
-            return self.switched(parent, rng)
-        return Individual(self.combined_mutation(parent.features, rng))
+    def crossed(
+        self, first: FeatureSet, second: FeatureSet, rng: np.random.Generator
+    ) -> FeatureSet:
+        """Return a mixture of two sets."""
+        return tuple(cross_sets(first, second, rng))
 
-    def combined_mutation(self, features: FeatureSet, rng: np.random.Generator) -> FeatureSet:
+    def mutated(self, features: FeatureSet, rng: np.random.Generator) -> FeatureSet:
         """Return a set with a column added, a feature constructed, or some taken away."""
-        rate = self.variation.mutation_rate
         child = list(features)
-        if rng.random() < rate / 4:
+        if rng.random() < _MUTATION / 4:
             child.append(self.problem.originals[rng.integers(len(self.problem.originals))])
-        if rng.random() < rate / 4:
+        if rng.random() < _MUTATION / 4:
             child.append(self.constructed(child, rng))
-        leaves = rng.random(len(child)) < 2 * (rate / 4) / len(child)
+        leaves = rng.random(len(child)) < 2 * (_MUTATION / 4) / len(child)
         kept = [feature for feature, leave in zip(child, leaves, strict=True) if not leave]
         reduced = self.problem.reduced(kept or child[:1])
         return reduced or (self.problem.originals[0],)
 
-    def switched(self, parent: Individual, rng: np.random.Generator) -> Individual:
-        """Return an individual with features switched on or off, and perhaps one constructed.
-
-        The original generating algorithm: what is switched off stays, and nothing is compared.
-        """
-        everything = sorted({*parent.features, *parent.dormant}, key=lambda each: each.key)
-        chances = rng.random(len(everything)).tolist()
-        active = {
-            each
-            for each, chance in zip(everything, chances, strict=True)
-            if (chance < 1.0 / len(everything)) != (each in parent.features)
-        }
-        active = active or {everything[int(rng.integers(len(everything)))]}
-        if rng.random() < self.variation.mutation_rate / 4:
-            made = self.constructed(sorted(active, key=lambda each: each.key), rng)
-            active |= {made} if self.problem.is_usable(made) else set()
-        features = tuple(sorted(active, key=lambda each: each.key))
-        return Individual(features, tuple(each for each in everything if each not in active))
-
     def constructed(self, features: Sequence[Expression], rng: np.random.Generator) -> Expression:
         """Return a random operation on random features of a set, or columns of the table."""
-        operation = self.variation.operations[int(rng.integers(len(self.variation.operations)))]
+        operation = self.operations[int(rng.integers(len(self.operations)))]
         choices = (*features, *self.problem.originals)
         n_arguments = operation.n_arguments if isinstance(operation, OwnFunction) else 2
         drawn = [choices[i] for i in rng.integers(len(choices), size=n_arguments)]
@@ -493,23 +432,23 @@ class FeatureEvolution:
         return apply(operation, inside)
 
     def survived(
-        self, state: FeatureGeneration, children: Sequence[Individual]
+        self, state: FeatureGeneration, children: Sequence[FeatureSet]
     ) -> FeatureGeneration:
         """Return the next generation, of parents, children and what earlier tasks had."""
         n_iter = state.n_iter + bool(state.population)
-        children = [*children, *map(Individual, self.recalled(n_iter, state.archive))]
+        children = [*children, *self.recalled(n_iter, state.archive)]
         known = set(state.population)
         new = [child for child in dict.fromkeys(children) if child not in known]
-        values = self.problem.evaluated([child.features for child in new])
+        values = self.problem.evaluated(new)
         finite: Mask = np.isfinite(values.sum(axis=1))
         new = [child for child, good in zip(new, finite, strict=True) if good]
         population = (*state.population, *new)
         merged = np.concatenate([state.values, values[finite]])
         archive, archive_values, gained = archived(
-            state.archive, state.archive_values, [child.features for child in new], values[finite]
+            state.archive, state.archive_values, new, values[finite]
         )
         ranked = np.column_stack([np.log10(merged[:, 0]), merged[:, 1:]])
-        n_keep = min(self.variation.population_size, len(population))
+        n_keep = min(self.size, len(population))
         rows = select_survivors(ranked, np.zeros(len(ranked)), n_keep, crowding="maximin")[0]
         return FeatureGeneration(
             tuple(population[row] for row in rows),
@@ -538,8 +477,7 @@ class FeatureEvolution:
 
     def to_arrays(self, state: FeatureGeneration) -> dict[str, AnyArray]:
         return {
-            "population": written_sets([each.features for each in state.population]),
-            "dormant": written_sets([each.dormant for each in state.population]),
+            "population": written_sets(state.population),
             "values": state.values,
             "archive": written_sets(state.archive),
             "archive_values": state.archive_values,
@@ -547,9 +485,8 @@ class FeatureEvolution:
         }
 
     def restore(self, arrays: dict[str, AnyArray]) -> FeatureGeneration:
-        both = (read_sets(arrays[name], self.own) for name in ("population", "dormant"))
         return FeatureGeneration(
-            tuple(map(Individual, *both)),
+            read_sets(arrays["population"], self.own),
             arrays["values"],
             read_sets(arrays["archive"], self.own),
             arrays["archive_values"],

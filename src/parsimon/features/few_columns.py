@@ -94,18 +94,18 @@ class FewColumnsClassifier(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        check_classes(self.classes_, codes, np.ones(len(y)))
+        check_classes(self.classes_, codes)
         self.shared_unit_ = shares_unit(self.shared_unit, X.shape)
         medians, sizes = row_levels(X)
         scale = Levels.of(X, sizes, shared=self.shared_unit_)
         levels = scale.of_rows(X, medians)
         target = target_columns(y, self.classes_)
         self.scores_ = moderated_scores(levels, target)
-        self.columns_ = self._chosen(X.shape[1])
+        self.columns_ = self._choose(X.shape[1])
         self._model = ranked_columns(levels[:, self.columns_], target, self.columns_, scale)
         return self
 
-    def _chosen(self, d: int) -> Indices:
+    def _choose(self, d: int) -> Indices:
         if self.columns is None:
             return best_first(self.scores_)[: self.n_features]
         columns = np.asarray(self.columns)

@@ -29,6 +29,7 @@ from parsimon.features.expressions import (
 from parsimon.features.feature_sets import FeatureProblem, FeatureSet
 from parsimon.features.formula_model import nice
 from parsimon.features.operations import LARGEST, OwnFunction
+from parsimon.linalg import standardise_columns
 
 # Members of the library, and columns that products are made of.
 _LIBRARY, _COLUMNS = 2500, 6
@@ -86,8 +87,8 @@ def formula_candidates(
     After the deadline no further link is tried.
     """
     members = library(problem, operations)
-    table = standardised(problem.columns.matrix(members))
-    rows = spread_rows(len(problem.target))
+    table = standardise_columns(problem.columns.matrix(members))
+    rows = even_rows(len(problem.target))
     wanted = indicators(problem.target, problem.n_classes)
     sets: list[FeatureSet] = []
     for kept in (slice(None), *textbook_members(members)):
@@ -97,7 +98,9 @@ def formula_candidates(
     if problem.n_classes == 0:
         start = Library(members, table, tuple(operations))
         sets += regression_sets(problem, start, sets, deadline)
-    reduced = [problem.reduced(plain(problem, feature) for feature in each) for each in sets]
+    reduced = [
+        problem.reduced(plain_feature(problem, feature) for feature in each) for each in sets
+    ]
     exact = [each for each in reduced if len(each) > 1 and is_exact(problem, each)]
     reduced += [pruned(problem, each) for each in exact if problem.n_classes == 0]
     return [each for each in dict.fromkeys(reduced) if each]
@@ -151,7 +154,7 @@ def regression_sets(
     for stage in stages:
         if deadline is not None and time.monotonic() >= deadline:
             break
-        new = [tuple(plain(problem, feature) for feature in each) for each in stage()]
+        new = [tuple(plain_feature(problem, feature) for feature in each) for each in stage()]
         found += new
         if any(len(each) == 1 and is_exact(problem, each) for each in new):
             break
@@ -166,17 +169,9 @@ def is_exact(problem: FeatureProblem, features: FeatureSet) -> bool:
 def indicators(target: AnyArray, n_classes: int) -> Array:
     """Return the target, or one column for each class, standardised, shape (n, q)."""
     if n_classes == 0:
-        return standardised(np.asarray(target, dtype=np.float64)[:, None])
+        return standardise_columns(np.asarray(target, dtype=np.float64)[:, None])
     codes = range(n_classes - (n_classes == 2))
-    return standardised(np.column_stack([target == code for code in codes]).astype(float))
-
-
-def standardised(columns: Array) -> Array:
-    """Return columns with mean 0 and standard deviation 1, or 0 where they do not vary."""
-    centred = columns - columns.mean(axis=0)
-    spread = centred.std(axis=0)
-    scaled: Array = centred / np.where(spread > 0, spread, 1.0)
-    return scaled
+    return standardise_columns(np.column_stack([target == code for code in codes]).astype(float))
 
 
 def weighted(columns: Array, weights: Array) -> Array:
@@ -188,7 +183,7 @@ def weighted(columns: Array, weights: Array) -> Array:
     return scaled
 
 
-def spread_rows(n: int) -> Indices:
+def even_rows(n: int) -> Indices:
     """Return at most `_ROWS` rows, evenly spread."""
     return np.unique(np.linspace(0, n - 1, min(n, _ROWS)).astype(np.intp))
 
@@ -246,7 +241,7 @@ def promising_columns(problem: FeatureProblem, most: int = _COLUMNS) -> list[str
     score = []
     for name in names:
         x = problem.columns.values(Expression.column(name))
-        table = standardised(np.column_stack([x, x**2, np.abs(x)]))
+        table = standardise_columns(np.column_stack([x, x**2, np.abs(x)]))
         score.append(float(np.abs(table.T @ wanted).max()))
     order = np.argsort(-np.array(score), kind="stable")[:most]
     return [names[i] for i in sorted(order)]
@@ -424,7 +419,6 @@ def separated_sets(
         problem.X[:, halves == 0],
         y / problem.columns.values(outside),
         0,
-        equivalence=problem.equivalence,
         max_size=problem.max_size,
         guard=problem.guard,
         rng=np.random.default_rng(0),
@@ -449,7 +443,7 @@ def factor_powers(X: Array, y: Array) -> Indices:
     n_terms = 1 + d + d * (d + 1) // 2
     if d < 2 or n < 2 * n_terms or not ((X > 0).all() and (y != 0).all()):
         return none
-    logs, wanted = standardised(np.log(X)), np.log(np.abs(y))
+    logs, wanted = standardise_columns(np.log(X)), np.log(np.abs(y))
     pairs = [(i, j) for i in range(d) for j in range(i, d)]
     squares = np.column_stack([logs[:, i] * logs[:, j] for i, j in pairs])
     full = np.column_stack([np.ones(n), logs, squares])
@@ -483,7 +477,7 @@ def linked_formulas(
     found: list[FeatureSet] = []
     if not ((y > 0).all() or (y < 0).all()):
         return found
-    rows = spread_rows(len(y))
+    rows = even_rows(len(y))
     for link in _LINKS:
         if deadline is not None and time.monotonic() >= deadline:
             break
@@ -497,7 +491,7 @@ def linked_formulas(
             for chosen in forward(table, weighted(wanted[rows, None], weights[rows]), depth=3)
         ]
         found += [
-            (plain(problem, link.back(inside)),)
+            (plain_feature(problem, link.back(inside)),)
             for members in chosen_members
             for inside in combined(problem, members, wanted, link.scales, weights)
         ]
@@ -533,7 +527,7 @@ def combined(
         numbers = tuple(nice(float(number)) for number in weights / scale)
         # Noise hides that a number is 1 or 2, so the formula with these is tried as well.
         doubt = np.abs(standard_errors(balanced, wanted * row_weights, weights) / scale)
-        near = tuple(map(rounded, numbers, doubt.tolist()))
+        near = tuple(map(round_nearby, numbers, doubt.tolist()))
         for used in dict.fromkeys((numbers, near)):
             terms = [
                 multiply(Expression.number(number), part)
@@ -550,7 +544,7 @@ def standard_errors(design: Array, wanted: Array, weights: Array) -> Array:
     return np.nan_to_num(errors)
 
 
-def rounded(number: float, doubt: float) -> float:
+def round_nearby(number: float, doubt: float) -> float:
     """Return the next half or whole number, if it is within a tenth or two standard errors."""
     half = round(2 * number) / 2 if abs(number) < LARGEST else number
     near = max(_NEAR * abs(half), min(2 * doubt, 0.25))
@@ -589,7 +583,7 @@ def factored(expression: Expression) -> Expression:
     return multiply(outside, add(*(multiply(term, power(outside, -1)) for term in terms)))
 
 
-def plain(problem: FeatureProblem, feature: Expression) -> Expression:
+def plain_feature(problem: FeatureProblem, feature: Expression) -> Expression:
     """Return a feature without absolute values of columns that are never negative."""
     positive = {
         apply("abs", column): column

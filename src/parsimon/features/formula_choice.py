@@ -14,8 +14,9 @@ from parsimon._typing import AnyArray, Array, Indices
 from parsimon.features.column_cache import ColumnCache
 from parsimon.features.domains import bounds
 from parsimon.features.feature_sets import ROUNDING, FeatureProblem, FeatureSet, complexity
-from parsimon.features.formula_candidates import indicators, is_simple, plain_library, standardised
+from parsimon.features.formula_candidates import indicators, is_simple, plain_library
 from parsimon.features.operations import OwnFunction
+from parsimon.linalg import standardise_columns
 from parsimon.pareto import Figures
 from parsimon.structures.shuffled_targets import shuffled_p_value
 
@@ -33,7 +34,7 @@ _MOST_SHUFFLED = 1000
 _FARTHEST = 3.0
 
 
-def held_out(
+def hold_out_rows(
     target: AnyArray, n_classes: int, fraction: float, rng: np.random.Generator
 ) -> tuple[Indices, Indices]:
     """Return rows to search with and rows to choose by, of each class alike."""
@@ -155,21 +156,21 @@ def has_signal(
     values, every = (np.nan_to_num(table.matrix(each)[rows]) for each in (simple, members))
     wanted = indicators(target[rows], problem.n_classes)
     looks = [
-        (_clipped(values), _clipped(wanted)),
-        (_ranked(values), _ranked(wanted)),
-        (_ranked(every), _ranked(wanted)),
+        (_clip(values), _clip(wanted)),
+        (_rank(values), _rank(wanted)),
+        (_rank(every), _rank(wanted)),
     ]
-    linear = _clipped(table.matrix(problem.originals)[rows])
+    linear = _clip(table.matrix(problem.originals)[rows])
     return shuffled_p_value(looks, linear) <= _DOUBT
 
 
-def _clipped(values: Array) -> Array:
+def _clip(values: Array) -> Array:
     """Return standardised columns, shape (r, k), within a few deviations."""
-    clipped: Array = np.clip(standardised(values), -_FARTHEST, _FARTHEST)
+    clipped: Array = np.clip(standardise_columns(values), -_FARTHEST, _FARTHEST)
     return clipped
 
 
-def _ranked(values: Array) -> Array:
+def _rank(values: Array) -> Array:
     """Return ranks of columns, shape (r, k)."""
     ranks: Array = rankdata(values, axis=0)
     return ranks

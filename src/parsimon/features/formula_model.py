@@ -2,6 +2,7 @@
 
 `linear_fit` and `logistic_fit` are the inner learners of `ParetoConstructor`, `InnerLearner` is any
 other; `RegressionFormula`, `ClassificationFormula` and `LearnerFormula` are what it selects.
+`FormulaEstimator` predicts with one of these.
 """
 
 from collections.abc import Sequence
@@ -10,22 +11,26 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from scipy.special import expit
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
+from parsimon._data import tag_task, validate_data
 from parsimon._parallel import Workers
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.column_cache import ColumnCache
 from parsimon.features.expressions import Expression, add, multiply
 from parsimon.features.formulas import latex
+from parsimon.inference.irls import logistic_mode
 
 # Of a column that is a sum of the others so little is left after they are taken away.
 _SINGULAR = 1e-11
 # On standardised columns; keeps the weights of separable classes finite. More would favour two
 # features that say the same over one.
 _PENALTY = 0.01
-_NEWTON_STEPS = 30
 # A constant so much smaller than what it is added to is rounding.
 _NOTHING = 1e-10
 # So is what is left of a number beside a small fraction.
@@ -87,34 +92,19 @@ def _one_logistic(design: Array, target: Array) -> tuple[Array, Array]:
     """Return weights (1 + k,) and decisions of rows left out (n,)."""
     penalty = np.full(design.shape[1], _PENALTY)
     penalty[0] = 1e-9
-    weights = np.zeros(design.shape[1])
-    loss = np.inf
-    step = np.zeros_like(weights)
-    for _ in range(_NEWTON_STEPS):
-        decision = design @ weights
-        now = np.logaddexp(0.0, decision).sum() - target @ decision + 0.5 * penalty @ weights**2
-        if now > loss + 1e-9 * abs(loss):
-            step /= 2
-            weights = weights - step
-            continue
-        done, loss = loss - now < 1e-8 * (1.0 + abs(now)), now
-        chance = 1.0 / (1.0 + np.exp(-np.clip(decision, -500, 500)))
-        curvature = np.maximum(chance * (1.0 - chance), 1e-10)
-        hessian = (design.T * curvature) @ design + np.diag(penalty)
-        inverse = np.linalg.inv(hessian)
-        if done:
-            break
-        step = inverse @ (design.T @ (target - chance) - penalty * weights)
-        weights = weights + step
+    mode = logistic_mode(design, target, penalty)
+    chance = expit(mode.scores)
+    curvature = np.maximum(chance * (1.0 - chance), 1e-10)
+    inverse = np.linalg.inv((design.T * curvature) @ design + np.diag(penalty))
     leverage = np.minimum(curvature * ((design @ inverse) * design).sum(axis=1), 1.0 - 1e-9)
     shift = leverage / (1.0 - leverage) * (target - chance) / curvature
     # A single step overshoots where the curvature is almost nothing.
-    return weights, decision - np.clip(shift, -50.0, 50.0)
+    return mode.weights, mode.scores - np.clip(shift, -50.0, 50.0)
 
 
 def class_chances(decisions: Array) -> Array:
     """Return class probabilities of decisions, shape (n, q) to (n, n_classes)."""
-    chance = 1.0 / (1.0 + np.exp(-np.clip(decisions, -500, 500)))
+    chance = expit(decisions)
     if chance.shape[1] == 1:
         return np.column_stack([1.0 - chance[:, 0], chance[:, 0]])
     chance = np.maximum(chance, 1e-300)
@@ -323,6 +313,89 @@ class LearnerFormula(_FormulaFeatures):
         """Return the decisions, shape (m,) for two classes, else (m, n_classes)."""
         decisions: Array = self.learner.decision_function(self.transform(X))
         return decisions
+
+
+def _offers(method: str) -> Any:
+    """Return whether classes are predicted, and by a model with a method, for `available_if`."""
+
+    def has(estimator: "FormulaEstimator") -> bool:
+        model = getattr(
+            estimator, estimator._model_attribute, getattr(estimator, "estimator", None)
+        )
+        return estimator._predicts_classes and (model is None or hasattr(model, method))
+
+    return available_if(has)
+
+
+class FormulaEstimator(TransformerMixin, BaseEstimator):
+    """What predicts with a model of constructed features, and passes these features on.
+
+    _model_attribute: The name of that model, which `fit` makes.
+    """
+
+    _model_attribute = "model_"
+    task: str
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tag_task(tags, "classification" if self._predicts_classes else "regression")
+
+    @property
+    def _predicts_classes(self) -> bool:
+        """Whether classes are predicted, or a number."""
+        return bool(getattr(self, "task_", self.task) == "classification")
+
+    @property
+    def _model(self) -> Any:
+        check_is_fitted(self)
+        return getattr(self, self._model_attribute)
+
+    def _check_table(self, X: Any) -> Array:
+        check_is_fitted(self)
+        table: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        return table
+
+    @property
+    def formula_(self) -> str:
+        """The formula with its numbers."""
+        return str(self._model)
+
+    def transform(self, X: Any) -> Array:
+        """Return the constructed features of each row, shape (m, k)."""
+        table = self._check_table(X)
+        constructed: Array = self._model.transform(table)
+        return constructed
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:  # noqa: ARG002
+        """Return the formula of each constructed feature, shape (k,)."""
+        names: AnyArray = self._model.get_feature_names_out()
+        return names
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the prediction for each row, shape (m,)."""
+        table = self._check_table(X)
+        predicted: AnyArray = self._model.predict(table)
+        return predicted
+
+    @_offers("predict_proba")
+    def predict_proba(self, X: Any) -> Array:
+        """Return the class probabilities, shape (m, n_classes)."""
+        table = self._check_table(X)
+        probability: Array = self._model.predict_proba(table)
+        return probability
+
+    @_offers("decision_function")
+    def decision_function(self, X: Any) -> Array:
+        """Return the decisions, (m,) for two classes, else (m, n_classes)."""
+        table = self._check_table(X)
+        decision: Array = self._model.decision_function(table)
+        return decision
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R squared, or the accuracy for classes."""
+        measure = accuracy_score if self._predicts_classes else r2_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
 
 def row_losses(outputs: Array, target: AnyArray, n_classes: int) -> Array:

@@ -17,6 +17,7 @@ from parsimon.features.expressions import Expression, add, apply, coefficient_of
 from parsimon.features.feature_sets import FeatureProblem, FeatureSet
 from parsimon.features.formula_candidates import (
     Library,
+    even_rows,
     extended,
     factored,
     forward,
@@ -25,15 +26,14 @@ from parsimon.features.formula_candidates import (
     left_over,
     library,
     merged_formulas,
-    plain,
+    plain_feature,
     promising_columns,
-    spread_rows,
     squared_residual,
-    standardised,
     textbook_members,
 )
 from parsimon.features.formula_model import nice
 from parsimon.features.operations import OwnFunction
+from parsimon.linalg import standardise_columns
 
 # Members that fractions are made of, and that are multiplied once more; members in all.
 _FRACTION, _DEEPENED, _LIBRARY = 500, 120, 2500
@@ -58,7 +58,9 @@ def further_sets(
     if any(is_exact(problem, features) for features in known if features):
         return []
     members = library(problem, operations)
-    start = Library(members, standardised(problem.columns.matrix(members)), tuple(operations))
+    start = Library(
+        members, standardise_columns(problem.columns.matrix(members)), tuple(operations)
+    )
     stages: list[Callable[[], Iterable[FeatureSet]]] = [
         lambda: polynomial_sets(problem, start),
     ]
@@ -74,7 +76,7 @@ def further_sets(
     for stage in stages:
         if deadline is not None and time.monotonic() >= deadline:
             break
-        new = [problem.reduced(plain(problem, part) for part in each) for each in stage()]
+        new = [problem.reduced(plain_feature(problem, part) for part in each) for each in stage()]
         found += [each for each in new if each]
         if any(is_exact(problem, each) for each in new if each):
             break
@@ -92,8 +94,10 @@ def rational_formulas(problem: FeatureProblem, start: Library, y: Array) -> list
     members = [each for each in start.members if is_monomial(each)][:_FRACTION]
     columns = problem.columns.matrix(members)
     both = np.hstack([columns, y[:, None] * columns])
-    rows = spread_rows(len(y))
-    sets = forward(standardised(both)[rows], standardised(y[:, None])[rows], 3, 5 * _WIDTH)
+    rows = even_rows(len(y))
+    sets = forward(
+        standardise_columns(both)[rows], standardise_columns(y[:, None])[rows], 3, 5 * _WIDTH
+    )
     parts = [
         (
             [i for i in chosen if i < len(members)],
@@ -118,10 +122,10 @@ def fractions_of_one_term(columns: Array, y: Array) -> list[tuple[list[int], lis
     target = y[:: max(1, len(y) // _FEW)]
     found = []
     for below in range(few.shape[1]):
-        times = standardised((target * few[:, below])[:, None])[:, 0] / np.sqrt(len(target))
-        table = standardised(few - np.outer(times, times @ (few - few.mean(axis=0))))
+        times = standardise_columns((target * few[:, below])[:, None])[:, 0] / np.sqrt(len(target))
+        table = standardise_columns(few - np.outer(times, times @ (few - few.mean(axis=0))))
         wanted = target - target.mean()
-        wanted = standardised((wanted - times * (times @ wanted))[:, None])
+        wanted = standardise_columns((wanted - times * (times @ wanted))[:, None])
         for chosen in forward(table, wanted, depth=2, width=2):
             if left_over(table, wanted, chosen) < _NOTHING:
                 found.append((list(chosen), [below]))
@@ -157,7 +161,7 @@ def deepened_sets(problem: FeatureProblem, start: Library) -> list[FeatureSet]:
     """Return sets of a library that also has the best members times functions of one column."""
     if not start.allows("*"):
         return []
-    wanted, rows = indicators(problem.target, problem.n_classes), spread_rows(len(problem.target))
+    wanted, rows = indicators(problem.target, problem.n_classes), even_rows(len(problem.target))
     gain = np.abs(start.table.T @ wanted).max(axis=1)
     best = [start.members[i] for i in np.argsort(-gain, kind="stable")[:_DEEPENED]]
     single = [each for each in start.members if len(each.columns) == 1 and each.size <= 4]
@@ -165,7 +169,7 @@ def deepened_sets(problem: FeatureProblem, start: Library) -> list[FeatureSet]:
     usable = (each for each in distinct(new) if problem.is_usable(each))
     # Of many columns there are hundreds of thousands of products: no more are made than are kept.
     members = list(islice(distinct(chain(start.members[:_FRACTION], usable)), _LIBRARY))
-    table = standardised(problem.columns.matrix(members))[rows]
+    table = standardise_columns(problem.columns.matrix(members))[rows]
     sets = [tuple(members[i] for i in each) for each in forward(table, wanted[rows])]
     # One such product, and functions of single columns for the rest.
     places = textbook_members(members)[1]
@@ -198,7 +202,7 @@ def polynomial_sets(problem: FeatureProblem, start: Library) -> list[FeatureSet]
     ]
     terms += [each for each in start.members if len(each.columns) == 1 and each.size <= 3]
     terms = [each for each in dict.fromkeys(terms) if problem.is_usable(each)]
-    table = standardised(problem.columns.matrix(terms))
+    table = standardise_columns(problem.columns.matrix(terms))
     wanted = indicators(problem.target, problem.n_classes)
     chosen: tuple[int, ...] = ()
     sets = []
@@ -227,9 +231,9 @@ def wave_sets(problem: FeatureProblem, start: Library, y: Array) -> list[Feature
             for wave in waves
         ]
     members = [each for each in dict.fromkeys(members) if problem.is_usable(each)]
-    rows = spread_rows(len(y))
-    table = standardised(problem.columns.matrix(members))[rows]
-    wanted = standardised(y[:, None])[rows]
+    rows = even_rows(len(y))
+    table = standardise_columns(problem.columns.matrix(members))[rows]
+    wanted = standardise_columns(y[:, None])[rows]
     best: dict[int, FeatureSet] = {}
     for chosen in forward(table, wanted, depth=8, width=6):
         best.setdefault(len(chosen), tuple(members[i] for i in chosen))

@@ -11,7 +11,7 @@ from parsimon._random import Seed, generator, seed_sequence
 from parsimon._style import CYCLE, figure_style, new_axes
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.features._halves import random_halves
+from parsimon.features._halves import halve_rows
 from parsimon.features.few_columns import FewColumnsClassifier
 from parsimon.features.plot import draw_null_circle
 from parsimon.roc import AucNull, auc
@@ -131,37 +131,30 @@ def label_noise(
     model = FewColumnsClassifier(min(n_features, values.shape[1]))
     seeds = seed_sequence(random_state).spawn(len(counts) + 1)
     studies = [
-        _flipped(model, values, positive, int(k), n_splits, seed)
+        _flip_labels(model, values, positive, int(k), n_splits, seed)
         for k, seed in zip(counts, seeds[1:], strict=True)
     ]
     margin = _margins(model, values, positive, n_splits, seeds[0])
     return LabelNoise(
         flips=counts,
-        train=np.array([one.train for one in studies]),
-        test=np.array([one.test for one in studies]),
-        correlation=np.array([_correlation(one.train, one.test) for one in studies]),
-        hit_rate=np.array([one.hit_rate for one in studies]),
+        train=np.array([train for train, _, _ in studies]),
+        test=np.array([test for _, test, _ in studies]),
+        correlation=np.array([_correlation(train, test) for train, test, _ in studies]),
+        hit_rate=np.array([hit_rate for _, _, hit_rate in studies]),
         chance_rate=np.where(counts > 0, 2 * counts / len(values), np.nan),
         suspicion=-margin,
         null_sd=AucNull(len(rows[1]) // 2, len(rows[0]) // 2).sd,
     )
 
 
-@dataclass(frozen=True)
-class _Study:
-    train: Array
-    test: Array
-    hit_rate: float
-
-
 # Runs with one set of flipped rows, which are then looked for.
 _SPLITS_A_FLIP = 10
 
 
-def _flipped(
+def _flip_labels(
     model: FewColumnsClassifier, X: Array, y: Indices, k: int, n_splits: int, seed: Any
-) -> _Study:
-    """Return AUCs with k flips in each class, and how many of them are found."""
+) -> tuple[Array, Array, float]:
+    """Return AUCs on own and other rows with k flips in each class, and the share found."""
     train, test, hits = [], [], []
     for flip_seed in seed.spawn(max(1, n_splits // _SPLITS_A_FLIP)):
         draw, *splits = flip_seed.spawn(1 + min(_SPLITS_A_FLIP, n_splits))
@@ -181,7 +174,7 @@ def _flipped(
         if k:
             wrong = np.argsort(margins / np.maximum(counts, 1), kind="stable")[: 2 * k]
             hits.append(len(np.intersect1d(wrong, chosen)) / (2 * k))
-    return _Study(np.array(train), np.array(test), float(np.mean(hits)) if hits else float("nan"))
+    return np.array(train), np.array(test), float(np.mean(hits)) if hits else float("nan")
 
 
 def _margins(model: FewColumnsClassifier, X: Array, y: Indices, n_splits: int, seed: Any) -> Array:
@@ -197,7 +190,7 @@ def _margins(model: FewColumnsClassifier, X: Array, y: Indices, n_splits: int, s
 
 
 def _both_ways(y: Indices, seed: Any) -> list[tuple[Indices, Indices]]:
-    one, other = random_halves(y, np.array([0, 1]), seed)
+    one, other = halve_rows(y, np.array([0, 1]), seed)
     return [(one, other), (other, one)]
 
 

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from parsimon._checks import check_choice, check_count, check_positive, finite_matrix
-from parsimon._random import Seed, generator
-from parsimon._typing import AnyArray, Array, Indices
+from parsimon._data import Target, read_target
+from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.column_cache import ColumnCache
 from parsimon.features.expressions import Expression
@@ -22,7 +22,6 @@ from parsimon.features.formulas import parse
 from parsimon.features.operations import OwnFunction
 
 Task = Literal["auto", "regression", "classification"]
-Measure = Literal["correlation", "deviation"]
 
 # Products of columns are weighed up to so many columns, with so many rows for each weight.
 _MOST_COLUMNS = 20
@@ -120,7 +119,7 @@ def read_formula(text: str, functions: tuple[OwnFunction, ...]) -> Expression:
     return parse(text, functions)
 
 
-def column_names(X: Any, n_columns: int, names: Sequence[str] | None = None) -> list[str]:
+def name_columns(X: Any, n_columns: int, names: Sequence[str] | None = None) -> list[str]:
     """Return the names given, those of a data frame, or x0, x1, ..."""
     given = getattr(X, "columns", None) if names is None else names
     found = [f"x{j}" for j in range(n_columns)] if given is None else list(map(str, given))
@@ -153,7 +152,7 @@ def describe_task(
     formulas : sequence of str or Expression
         Features that have been constructed for it.
     task : {"auto", "regression", "classification"}
-        "auto": numbers are a regression, all else are classes.
+        "auto" goes by y, as in `ParetoSelector`.
     C : float
         Of the support vector machine, see `task_weights`.
     title : str
@@ -179,7 +178,7 @@ def describe_task(
     {'a': 1.0, 'b': 0.0}
     """
     table = finite_matrix(X, "X")
-    called = column_names(X, table.shape[1], names)
+    called = name_columns(X, table.shape[1], names)
     weights = task_weights(table, y, task=task, C=C)
     pairs: list[tuple[str, str, float]] = []
     n, d = table.shape
@@ -197,43 +196,6 @@ def describe_task(
         title,
         [(one, other, weight / unit) for one, other, weight in pairs],
     )
-
-
-class Target(NamedTuple):
-    """What is to be predicted.
-
-    values (n,): Numbers, or codes of classes.
-    classes (n_classes,): None for numbers.
-    """
-
-    values: AnyArray
-    classes: AnyArray | None
-
-    @property
-    def n_classes(self) -> int:
-        """How many classes there are, 0 for numbers."""
-        return 0 if self.classes is None else len(self.classes)
-
-
-def read_target(y: Any, task: Task = "auto") -> Target:
-    """Return numbers, or codes of classes."""
-    labels = np.asarray(y)
-    is_number = labels.dtype.kind in "iuf"
-    if task == "regression" or (task == "auto" and is_number):
-        try:
-            return Target(labels.astype(np.float64), None)
-        except ValueError as error:
-            raise InvalidInputError(
-                f"A regression needs numbers, and y has {labels[0]!r}; give task='classification'."
-            ) from error
-    if labels.dtype.kind == "f" and not np.equal(labels, np.round(labels)).all():
-        raise InvalidInputError(
-            "Unknown label type: y has numbers that are not whole; give task='regression'."
-        )
-    classes, codes = np.unique(labels, return_inverse=True)
-    if len(classes) < 2:
-        raise InvalidInputError(f"y has one class only, {classes[0]!r}; give two.")
-    return Target(codes, classes)
 
 
 def task_weights(X: Any, y: Any, *, task: Task = "auto", C: float = 10.0) -> Array:
@@ -271,7 +233,7 @@ def task_weights(X: Any, y: Any, *, task: Task = "auto", C: float = 10.0) -> Arr
     array([0.45, 0.45])
     """
     table, target = _checked_task(X, y, task, C)
-    return _normal(_standardised(table), target, C)
+    return _normal(_standardise(table), target, C)
 
 
 def product_weights(X: Any, y: Any, *, task: Task = "auto", C: float = 10.0) -> Array:
@@ -306,9 +268,9 @@ def product_weights(X: Any, y: Any, *, task: Task = "auto", C: float = 10.0) -> 
     True
     """
     table, target = _checked_task(X, y, task, C)
-    standard = _standardised(table)
+    standard = _standardise(table)
     first, second = np.triu_indices(table.shape[1])
-    products = _standardised(standard[:, first] * standard[:, second])
+    products = _standardise(standard[:, first] * standard[:, second])
     found: Array = _normal(np.column_stack([standard, products]), target, C)[table.shape[1] :]
     return found
 
@@ -327,7 +289,7 @@ def _normal(standard: Array, target: Target, C: float) -> Array:
     from sklearn.svm import LinearSVC
 
     if target.classes is None:
-        wanted = _standardised(finite_matrix(target.values[:, None], "y"))[:, 0]
+        wanted = _standardise(finite_matrix(target.values[:, None], "y"))[:, 0]
         # All is centred, so that the machine with squared losses is a ridge in closed form.
         n, d = standard.shape
         weights: Array
@@ -345,7 +307,7 @@ def _normal(standard: Array, target: Target, C: float) -> Array:
     return mean
 
 
-def _standardised(columns: Array) -> Array:
+def _standardise(columns: Array) -> Array:
     """Return columns with mean 0 and deviation 1, or 0 where they do not vary, shape (n, d)."""
     centred = columns - columns.mean(axis=0)
     spread = centred.std(axis=0)
@@ -359,8 +321,6 @@ def feature_set_distance(
     second: Case,
     *,
     n_samples: int = 50,
-    measure: Measure = "correlation",
-    symmetric: bool = False,
     functions: Sequence[OwnFunction] = (),
 ) -> float:
     r"""Return how far the formulas of a case are from those of another, on artificial rows.
@@ -374,10 +334,6 @@ def feature_set_distance(
     first, second : Case
     n_samples : int
         Rows drawn.
-    measure : {"correlation", "deviation"}
-        "deviation" is the mean absolute difference of the two columns.
-    symmetric : bool
-        Return the mean over the formulas of the first and of the second, averaged, instead.
     functions : sequence of OwnFunction
         Functions of your own that occur in formulas.
 
@@ -399,17 +355,13 @@ def feature_set_distance(
     >>> round(feature_set_distance(case("exp(x)"), case("sin(x^2)")), 1)
     0.9
     """
-    check_choice("measure", measure, ("correlation", "deviation"))
     check_count("n_samples", n_samples, least=3)
     rows = _artificial_rows(first, second, n_samples)
     ours, theirs = (
         rows.matrix(each for each in case.expressions(functions) if each.arguments)
         for case in (first, second)
     )
-    if not symmetric:
-        return float(_nearest(ours, theirs, measure).sum())
-    ways = (_nearest(ours, theirs, measure), _nearest(theirs, ours, measure))
-    return float(sum(way.mean() if len(way) else 0.0 for way in ways) / 2)
+    return float(_nearest(ours, theirs).sum())
 
 
 def _artificial_rows(first: Case, second: Case, n_samples: int) -> ColumnCache:
@@ -430,17 +382,11 @@ def _standard_draws(n_samples: int, n_columns: int) -> Array:
     return np.random.default_rng(0).normal(size=(n_samples, n_columns))
 
 
-def _nearest(ours: Array, theirs: Array, measure: Measure) -> Array:
+def _nearest(ours: Array, theirs: Array) -> Array:
     """Return the distance of each of our columns to the nearest of theirs, (n, k) to (k,)."""
-    if measure == "deviation":
-        # Against nothing a column stands beside its own mean.
-        others = theirs if theirs.shape[1] else np.tile(ours.mean(axis=0), (len(ours), 1))
-        deviation = np.abs(ours[:, :, None] - others[:, None, :]).mean(axis=0)
-        least: Array = deviation.min(axis=1, initial=np.inf)
-        return least
     if not theirs.shape[1] or not ours.shape[1]:
         return np.ones(ours.shape[1])
-    squared = (_standardised(ours).T @ _standardised(theirs) / len(ours)) ** 2
+    squared = (_standardise(ours).T @ _standardise(theirs) / len(ours)) ** 2
     same = (ours[:, :, None] == theirs[:, None, :]).all(axis=0)
     nearest: Array = np.where(same, 0.0, np.clip(1.0 - squared, 0.0, 1.0)).min(axis=1)
     return nearest
@@ -525,62 +471,3 @@ def renamed_case(
         if {one, other} <= renamed.keys()
     ]
     return Case(weights, centres, spreads, formulas, case.title, products)
-
-
-class BinaryTask(NamedTuple):
-    """Two branches of a taxonomy that are to be told apart.
-
-    node : tuple of str
-        The path of the node that has the branches.
-    rows : ndarray of shape (n,)
-        Places of the rows below either branch.
-    labels : ndarray of shape (n,)
-        The branch of each.
-    """
-
-    node: tuple[str, ...]
-    rows: Indices
-    labels: AnyArray
-
-
-def taxonomy_tasks(
-    paths: Sequence[Sequence[str]], *, min_rows: int = 31, random_state: Seed = None
-) -> list[BinaryTask]:
-    """Return a task of two classes for each inner node of a taxonomy.
-
-    Parameters
-    ----------
-    paths : sequence of sequences of str
-        The way of each row from the root, as ``("music", "rock", "punk")``.
-    min_rows : int
-        Rows that a branch needs; of more than two such branches two are drawn.
-    random_state : int, Generator, SeedSequence, RandomState or None
-
-    Returns
-    -------
-    list of BinaryTask
-        In the order of their nodes.
-
-    Examples
-    --------
-    >>> paths = [("rock", "punk")] * 3 + [("rock", "metal")] * 3 + [("jazz",)] * 4
-    >>> tasks = taxonomy_tasks(paths, min_rows=3)
-    >>> [(task.node, *np.unique(task.labels).tolist()) for task in tasks]
-    [((), 'jazz', 'rock'), (('rock',), 'metal', 'punk')]
-    """
-    check_count("min_rows", min_rows)
-    rng = generator(random_state)
-    below: dict[tuple[str, ...], dict[str, list[int]]] = {}
-    for row, path in enumerate(paths):
-        for depth, branch in enumerate(path):
-            below.setdefault(tuple(path[:depth]), {}).setdefault(branch, []).append(row)
-    tasks = []
-    for node, branches in sorted(below.items()):
-        large = sorted(branch for branch, rows in branches.items() if len(rows) >= min_rows)
-        if len(large) < 2:
-            continue
-        drawn = [large[i] for i in sorted(rng.choice(len(large), size=2, replace=False))]
-        rows = np.concatenate([branches[branch] for branch in drawn]).astype(np.intp)
-        labels = np.repeat(drawn, [len(branches[branch]) for branch in drawn])
-        tasks.append(BinaryTask(node, rows, labels))
-    return tasks

@@ -74,7 +74,7 @@ class OwnFunction:
             )
 
 
-def clipped(values: Array) -> Array:
+def clip_values(values: Array) -> Array:
     """Return values within what is computed with; missing ones stay missing."""
     return np.clip(values, -LARGEST, LARGEST)
 
@@ -83,9 +83,9 @@ def whole_power(base: Array, exponent: int) -> Array:
     """Return a whole power, zero to a negative one being zero."""
     with np.errstate(all="ignore"):
         if exponent > 0:
-            return clipped(base**exponent)
+            return clip_values(base**exponent)
         raised = np.where(base == 0, 1.0, base) ** -exponent
-        return np.where(base == 0, 0.0, clipped(1.0 / raised))
+        return np.where(base == 0, 0.0, clip_values(1.0 / raised))
 
 
 # Of which formulas may be made, and are if nothing else is said.

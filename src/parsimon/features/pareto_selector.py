@@ -4,28 +4,27 @@
 where that is affordable and by a search otherwise, and reads the front that comes out.
 """
 
-from collections.abc import Callable, Sequence
-from numbers import Real
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import ClassifierTags, RegressorTags, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, check_seconds, shorten
-from parsimon._data import check_classes, validate_data
+from parsimon._data import Task, known_task, read_target, tag_task, validate_data
 from parsimon._interrupts import stoppable
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.features._linear_subsets import Task, default_learner, task_of
-from parsimon.features._subset_search import DIGITS, SearchLimits, SubsetProblem, search_subsets
+from parsimon.features._linear_subsets import default_learner
+from parsimon.features._subset_search import DIGITS, SubsetProblem, search_subsets
 from parsimon.features._subsets import Columns, SubsetErrors
 from parsimon.features.plot import plot_errors_by_size
 from parsimon.pareto import Figures, Front
@@ -34,6 +33,11 @@ from parsimon.pareto.estimator import FrontEstimator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+# The share of the rows that is set apart. They are used for nothing but their error, and for the
+# final fit to the chosen columns.
+_APART = 0.2
 
 
 class ColumnSubset(SelectorMixin, BaseEstimator):
@@ -77,10 +81,10 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
     """Subsets of columns of which none has both a smaller error and fewer columns.
 
     Any learner is cross-validated on folds that all subsets share, so that they can be compared.
-    With at most `max_subsets` subsets all are evaluated and the front is exact; logistic
+    With at most 32,767 subsets (15 columns) all are evaluated and the front is exact; logistic
     regression, ridge and least squares, the default among them, are solved for hundreds of subsets
     at once. With more columns the front comes from a search: greedy walks forward, backward and
-    floating, filters, then NSGA-II on bit strings [1]_. Some rows are set apart before all this.
+    floating, filters, then NSGA-II on bit strings [1]_. A fifth of the rows is set apart before.
     The error on them shows how much better the best of many subsets looks than it is.
 
     It predicts with the learner, fitted to all rows and the chosen columns, and it transforms: in
@@ -93,13 +97,15 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
         on standardised columns.
     task : {"auto", "classification", "regression"}
         "auto" goes by the learner if there is one. Otherwise text, truth values, two distinct
-        values and up to ten whole numbers are classes, and everything else a quantity.
+        values and up to ten whole numbers, with three rows for each, are classes, and everything
+        else a number.
     scoring : str or callable, optional
         A score of scikit-learn, whose shortfall is the error: 1 minus accuracy for classes and the
         root mean squared error for numbers, if left out. Of scores named ``neg_...``, and of
         functions, it is minus the score.
     cv : int, splitter or iterable of (train, test)
-        A number means shuffled folds, stratified by class.
+        A number means shuffled folds, stratified by class. Where it lists rows itself, all rows are
+        searched with and none set apart.
     costs : array-like of shape (d,), optional
         What it costs to measure each column; a third objective.
     groups : sequence of sequences of int or str, optional
@@ -108,18 +114,8 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
         Columns that every subset has. They count as columns.
     max_features : int, optional
         The most columns of a subset.
-    max_subsets : int
-        Up to so many subsets, all are evaluated; the default is enough for 15 columns. With more
-        it limits the walks.
-    crossover : {"commonality", "uniform"}
-        How NSGA-II crosses subsets: `CommonalityCrossover`, or each column from either parent.
-    population_size, max_iter : int
-        Of NSGA-II; none of it with ``max_iter=0``.
-    stall : int, optional
-        End when the front has not improved for so many generations.
-    validation_fraction : float
-        Share of the rows that is set apart, 0 for none. They are used for nothing but
-        ``holdout_error``, and for the final fit to the chosen columns.
+    max_iter : int
+        Generations of NSGA-II at most; none of it with 0.
     choose : str, int or callable
         The rule by which columns are chosen, as in `select`: "one_se", the fewest columns within
         one standard error of the least error; "knee"; "one_se where n_features<=5" for at most
@@ -127,10 +123,6 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
     time_limit : float, optional
         Seconds for the search, checked between batches of subsets; what was found by then is the
         front, and `exact_` is False. Greedy walks come first then, so that every size has one.
-    callback : callable, optional
-        Called now and then with the `Front` so far; the search ends if it returns a true value.
-    verbose : bool
-        Show progress.
     checkpoint : str or Path, optional
         A file for the errors found, also by a fit that is interrupted; with the same table, options
         and seed, the next fit goes on from there to the same front.
@@ -155,8 +147,7 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
     n_iter_ : int
         Generations of NSGA-II; 1 if all subsets were evaluated.
     stopped_by_ : str
-        "exhausted" if all subsets were evaluated; else "max_iter", "stall", "time_limit" or
-        "callback".
+        "exhausted" if all subsets were evaluated; else "max_iter", "stall" or "time_limit".
     constant_error_ : float
         The error of a prediction that ignores all columns.
     ranking_ : ndarray of shape (d,)
@@ -211,16 +202,9 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
         groups: Sequence[Sequence[Any]] | None = None,
         fixed: Sequence[Any] | None = None,
         max_features: int | None = None,
-        max_subsets: int = 2**15 - 1,
-        crossover: Literal["commonality", "uniform"] = "commonality",
-        population_size: int = 40,
         max_iter: int = 20,
-        stall: int | None = 5,
-        validation_fraction: float = 0.2,
         choose: Rule = "one_se",
         time_limit: float | None = None,
-        callback: Callable[[Front], Any] | None = None,
-        verbose: bool = False,
         checkpoint: str | Path | None = None,
         n_jobs: int | None = 1,
         random_state: Seed = None,
@@ -233,16 +217,9 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
         self.groups = groups
         self.fixed = fixed
         self.max_features = max_features
-        self.max_subsets = max_subsets
-        self.crossover = crossover
-        self.population_size = population_size
         self.max_iter = max_iter
-        self.stall = stall
-        self.validation_fraction = validation_fraction
         self.choose = choose
         self.time_limit = time_limit
-        self.callback = callback
-        self.verbose = verbose
         self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -251,14 +228,8 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.allow_nan = self._allows_nan()
-        task = getattr(self, "task_", None) or _known_task(self.task, self.estimator)
-        if task == "classification":
-            tags.estimator_type = "classifier"
-            tags.classifier_tags = ClassifierTags()
-        elif task == "regression":
-            tags.estimator_type = "regressor"
-            tags.regressor_tags = RegressorTags()
-        return tags
+        task = getattr(self, "task_", None) or known_task(self.task, self.estimator)
+        return tag_task(tags, task)
 
     @stoppable
     def fit(self, X: Any, y: Any) -> Self:
@@ -276,8 +247,8 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
             Itself.
         """
         self._check_options()
-        X, y = self._checked_table(X, y)
-        self.columns_ = self._checked_columns(X.shape[1])
+        X, y = self._check_table(X, y)
+        self.columns_ = self._check_columns(X.shape[1])
         split, folding, searching = seed_sequence(self.random_state).spawn(3)
         searched, held = self._split(y, np.random.default_rng(split))
         self._given = X, y
@@ -339,52 +310,31 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
 
     def _check_options(self) -> None:
         check_choice("task", self.task, ("auto", "classification", "regression"))
-        check_choice("crossover", self.crossover, ("commonality", "uniform"))
-        check_count("max_subsets", self.max_subsets)
-        check_count("population_size", self.population_size, least=4)
         check_count("max_iter", self.max_iter, least=0)
         check_seconds("time_limit", self.time_limit)
-        if self.callback is not None and not callable(self.callback):
-            raise InvalidInputError(f"callback must be callable, got {self.callback!r}.")
         if self.max_features is not None:
             check_count("max_features", self.max_features)
-        fraction = self.validation_fraction
-        if not isinstance(fraction, Real) or not 0 <= float(fraction) < 1:
-            raise InvalidInputError(
-                f"validation_fraction must be a share from 0 up to but not 1, got {fraction!r}."
-            )
-        if fraction > 0 and _is_pairs(self.cv):
-            raise InvalidInputError(
-                "cv lists rows of the whole table; give validation_fraction=0 with it, or a number "
-                "or a splitter as cv."
-            )
         cost = ["cost"] if self.costs is not None else []
-        further = ["standard_error", *(["holdout_error", "optimism"] if fraction > 0 else [])]
+        further = ["standard_error", *([] if _is_pairs(self.cv) else ["holdout_error", "optimism"])]
         check_rule(self.choose, ["error", "n_features", *cost, *further])
 
     def _allows_nan(self) -> bool:
         return self.estimator is not None and get_tags(self.estimator).input_tags.allow_nan
 
-    def _checked_table(self, X: Any, y: Any) -> tuple[Array, AnyArray]:
+    def _check_table(self, X: Any, y: Any) -> tuple[Array, AnyArray]:
         finite = "allow-nan" if self._allows_nan() else True
         X, y = validate_data(
             self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=finite
         )
-        self.task_ = _known_task(self.task, self.estimator) or task_of(y)
-        if self.task_ == "regression":
-            try:
-                return X, y.astype(np.float64)
-            except ValueError as error:
-                raise InvalidInputError(
-                    "The target is text, which is no quantity; leave task out, or give a "
-                    "classifier."
-                ) from error
+        target = read_target(y, self.task, self.estimator)
+        self.task_ = target.task
+        if target.classes is None:
+            return X, target.values
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        check_classes(self.classes_, codes, np.ones(len(y)))
+        self.classes_ = target.classes
         return X, y
 
-    def _checked_columns(self, d: int) -> Columns:
+    def _check_columns(self, d: int) -> Columns:
         """Return units, fixed columns and costs as arrays."""
         names = getattr(self, "feature_names_in_", None)
         columns = Columns.of(d, names, groups=self.groups, fixed=self.fixed, costs=self.costs)
@@ -399,13 +349,12 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
 
     def _split(self, y: AnyArray, rng: np.random.Generator) -> tuple[Indices, Indices]:
         """Return the rows to search with and those to set apart, the latter of each class."""
+        if _is_pairs(self.cv):
+            return np.arange(len(y)), np.arange(0)
         parts = [np.arange(len(y))]
         if self.task_ == "classification":
             parts = [np.flatnonzero(y == label) for label in self.classes_]
-        held = [
-            rng.permutation(rows)[: int(float(self.validation_fraction) * len(rows))]
-            for rows in parts
-        ]
+        held = [rng.permutation(rows)[: int(_APART * len(rows))] for rows in parts]
         apart = np.sort(np.concatenate(held))
         return np.setdiff1d(np.arange(len(y)), apart), apart
 
@@ -437,17 +386,9 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
 
     def _search(self, seed: np.random.SeedSequence) -> None:
         """Evaluate all subsets, or those that a search passes."""
-        limits = SearchLimits(
-            self.max_subsets,
-            self.crossover,
-            self.population_size,
-            self.max_iter,
-            self.stall,
-            self.time_limit,
-            self.callback,
-            self.verbose,
+        self.exact_, self.n_iter_, self.stopped_by_ = search_subsets(
+            self._problem, self.max_iter, self.time_limit, seed
         )
-        self.exact_, self.n_iter_, self.stopped_by_ = search_subsets(self._problem, limits, seed)
 
     def _read(self, table: tuple[Array, AnyArray], held: tuple[Array, AnyArray]) -> Self:
         """Keep the front of all subsets that were evaluated, and what can be read off it."""
@@ -519,15 +460,6 @@ def nesting(subsets: Mask) -> tuple[Indices, float, list[tuple[int, int]]]:
     ]
     nestedness = 1.0 - len(breaks) / (len(along) - 1) if len(along) > 1 else 1.0
     return ranking, nestedness, breaks
-
-
-def _known_task(task: str, estimator: Any) -> Task | None:
-    """Return the task that options tell, if they do."""
-    if task in ("classification", "regression"):
-        return task  # type: ignore[return-value]
-    if estimator is not None and is_classifier(estimator):
-        return "classification"
-    return "regression" if estimator is not None and is_regressor(estimator) else None
 
 
 def _is_pairs(cv: Any) -> bool:

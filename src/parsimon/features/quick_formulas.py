@@ -13,6 +13,7 @@ from parsimon.features.formula_candidates import formula_candidates
 from parsimon.features.formula_choice import has_signal
 from parsimon.features.formula_model import RegressionFormula, regression_formula
 from parsimon.features.formula_paths import further_sets
+from parsimon.features.learning_tasks import name_columns
 from parsimon.features.operations import OPERATIONS, OwnFunction, check_operations
 
 
@@ -55,15 +56,12 @@ def quick_formulas(
     """
     check_operations(operations)
     n_most = check_count("n_formulas", n_formulas)
-    given = getattr(X, "columns", None) if names is None else names
     table, target = finite_matrix(X, "X"), finite_vector(y, "y")
     if len(table) != len(target) or len(target) < 4:
         raise InvalidInputError(
             f"X and y need the same number of rows, at least 4; got {len(table)} and {len(target)}."
         )
-    called = [f"x{j}" for j in range(table.shape[1])] if given is None else list(map(str, given))
-    if len(called) != table.shape[1]:
-        raise InvalidInputError(f"X has {table.shape[1]} columns and {len(called)} names.")
+    called = name_columns(X, table.shape[1], names)
     with one_thread():
         problem = FeatureProblem(called, table, target, 0, rng=np.random.default_rng(0))
         if not problem.originals:

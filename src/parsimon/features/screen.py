@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import stdtr
+from scipy.stats import false_discovery_control
 
 from parsimon._checks import finite_matrix
 from parsimon._partition import complete_vector
@@ -83,17 +84,7 @@ def regression_screen(X: Any, y: Any, *, cofactors: Any = None) -> RegressionScr
     left = np.maximum(aim @ aim - slope**2 * size, 1e-14 * max(float(aim @ aim), 1e-300))
     t = slope * np.sqrt(size * freedom / left)
     p = np.where(alone, 2 * stdtr(freedom, -np.abs(t)), 1.0)
-    return RegressionScreen(slope, t, p, np.minimum(1.0, p * len(p)), benjamini_hochberg(p))
-
-
-def benjamini_hochberg(p_value: Array) -> Array:
-    """Return the least false discovery rate at which each hypothesis is rejected, shape (d,)."""
-    order = np.argsort(p_value, kind="stable")
-    d = len(p_value)
-    scaled = p_value[order] * d / np.arange(1, d + 1)
-    found = np.empty(d)
-    found[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
-    return found
+    return RegressionScreen(slope, t, p, np.minimum(1.0, p * len(p)), false_discovery_control(p))
 
 
 def _numbers(y: Any) -> Array:

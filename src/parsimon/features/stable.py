@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_count, check_seconds
-from parsimon._data import validate_data
+from parsimon._data import holds_classes, validate_data
 from parsimon._interrupts import as_one_piece, stoppable
 from parsimon._parallel import Workers
 from parsimon._partition import class_rows
@@ -233,7 +233,7 @@ class StableSelector(SelectorMixin, BaseEstimator):
                 table = replace(table, n_selected=self._size_by_chance(table, chance))
                 chance = [replace(one, columns=one.columns[: table.n_selected]) for one in chance]
             fits = splits.fits_so_far(table, seeds[0])
-            permuted = list(splits.whole_runs(_shuffled(table, seed) for seed in seeds[1:-1]))
+            permuted = list(splits.whole_runs(_shuffle(table, seed) for seed in seeds[1:-1]))
         self.n_splits_, self.n_permutations_ = len(fits) // 2, len(permuted)
         self.stopped_by_ = "interrupt" if interrupt.came else self._ending()
         masks = [_mask(run, X.shape[1]) for run in (chance, *permuted)]
@@ -259,17 +259,15 @@ class StableSelector(SelectorMixin, BaseEstimator):
             )
 
     def _table(self, X: Array, y: AnyArray) -> WideTable:
-        kind = type_of_target(y, input_name="y", raise_unknown=True)
         classes = None
-        if kind in {"binary", "multiclass"}:
+        if holds_classes(y):
+            check_classification_targets(y)
             class_rows(y, n_rows=len(y), at_least=2)
             classes = np.unique(y)
             if len(classes) < 2:
                 raise InvalidInputError(
                     f"Two classes or more are needed, got 1 class: {classes[0]}."
                 )
-        elif kind != "continuous":
-            raise InvalidInputError(f"y must hold classes or one number a row, got {kind}.")
         self._fixed = fixed = self._fixed_places(X.shape[1])
         self.shared_unit_ = shares_unit(self.shared_unit, X.shape)
         free = X.shape[1] - len(fixed)
@@ -319,8 +317,8 @@ class StableSelector(SelectorMixin, BaseEstimator):
         free = np.setdiff1d(np.arange(table.X.shape[1]), table.fixed)
         self.chance_ = replace(
             levels,
-            total_p_value=_spread(levels.total_p_value, free, table.X.shape[1]),
-            coincident_p_value=_spread(levels.coincident_p_value, free, table.X.shape[1]),
+            total_p_value=_place_values(levels.total_p_value, free, table.X.shape[1]),
+            coincident_p_value=_place_values(levels.coincident_p_value, free, table.X.shape[1]),
         )
         if len(masks[0]):
             self.chance_ = replace(
@@ -356,7 +354,7 @@ class StableSelector(SelectorMixin, BaseEstimator):
         """Return how often any free column reaches each total in runs with a permuted target."""
         counts = np.sort(np.concatenate([run.sum(axis=0)[free] for run in runs]))
         reached = len(counts) - np.searchsorted(counts, self.totals_[free], side="left")
-        return _spread((1 + reached) / (1 + len(counts)), free, len(self.totals_))
+        return _place_values((1 + reached) / (1 + len(counts)), free, len(self.totals_))
 
     def _bound(self, table: WideTable, masks: list[Mask]) -> None:
         """Bound the false selections, by equal chances or, with permutations, measured ones."""
@@ -465,7 +463,7 @@ class StableSelector(SelectorMixin, BaseEstimator):
         return plot_models(self, kind, ax)
 
 
-def _shuffled(table: WideTable, seed: Any) -> tuple[WideTable, Any]:
+def _shuffle(table: WideTable, seed: Any) -> tuple[WideTable, Any]:
     """Return the table with a permuted target, and the seed of its splits."""
     order, halves = seed.spawn(2)
     y = generator(order).permutation(table.y)
@@ -479,7 +477,7 @@ def _mask(fits: Sequence[HalfFit], d: int) -> Mask:
     return mask
 
 
-def _spread(values: Array, places: Indices, d: int) -> Array:
+def _place_values(values: Array, places: Indices, d: int) -> Array:
     """Return values at their places, 1 elsewhere."""
     found = np.ones(d)
     found[places] = values

@@ -6,17 +6,13 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import ClassifierTags, RegressorTags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import clone
 
 from parsimon._checks import check_choice, check_count, check_positive, check_probability
-from parsimon._data import validate_data
+from parsimon._data import read_target, validate_data
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
-from parsimon._typing import AnyArray, Array
+from parsimon._typing import AnyArray
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.case_base import CaseBase, Matching, Method, Neighbour, as_case_base
 from parsimon.features.case_recall import CaseRecall, describe_problem, helpful_sets, split_sums
@@ -24,10 +20,11 @@ from parsimon.features.expressions import Expression
 from parsimon.features.feature_sets import FeatureProblem, FeatureSet
 from parsimon.features.formula_model import (
     ClassificationFormula,
+    FormulaEstimator,
     RegressionFormula,
     regression_formula,
 )
-from parsimon.features.learning_tasks import Task, column_names, read_target
+from parsimon.features.learning_tasks import Task, name_columns
 
 # Errors of so small a share of the target's spread leave nothing to gain.
 _EXACT = 1e-7
@@ -35,7 +32,7 @@ _EXACT = 1e-7
 _AS_GOOD = 1.01
 
 
-class FeatureTransfer(TransformerMixin, BaseEstimator):
+class FeatureTransfer(FormulaEstimator):
     """Predict with features that helped in similar tasks, and remember what helped in this one.
 
     The weights of a linear support vector machine say how much each column counts; the cases of
@@ -49,7 +46,7 @@ class FeatureTransfer(TransformerMixin, BaseEstimator):
     case_base : CaseBase, str, Path or None
         A folder is enough; None begins each fit without any case.
     task : {"auto", "regression", "classification"}
-        "auto": numbers are predicted as numbers, all else are classes.
+        "auto" goes by y, as in `ParetoSelector`.
     random_state : int, Generator, SeedSequence, RandomState or None
         Of the search, if there is one, that has none of its own.
     n_cases : int
@@ -142,15 +139,6 @@ class FeatureTransfer(TransformerMixin, BaseEstimator):
         self.store = store
         self.C = C
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        if self._predicts_classes():
-            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
-        else:
-            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
-        return tags
-
     def fit(self, X: Any, y: Any) -> Self:
         """Find features in earlier cases, or construct them, and fit a model to them.
 
@@ -168,10 +156,10 @@ class FeatureTransfer(TransformerMixin, BaseEstimator):
         self._check_options()
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=4)
         target = read_target(y, self.task)
-        self.task_: Task = "regression" if target.classes is None else "classification"
+        self.task_: Task = target.task
         if target.classes is not None:
             self.classes_ = target.classes
-        names = column_names(X, X.shape[1], getattr(self, "feature_names_in_", None))
+        names = name_columns(X, X.shape[1], getattr(self, "feature_names_in_", None))
         self.case_base_ = as_case_base(self.case_base)
         with one_thread():
             problem = FeatureProblem(
@@ -189,20 +177,20 @@ class FeatureTransfer(TransformerMixin, BaseEstimator):
         found = {"columns": columns}
         self.neighbours_ = []
         if self.column_error_ > _EXACT * problem.constant_error:
-            self.neighbours_ = self._retrieved(problem)
-            found["cases"] = self._chosen(problem, self.neighbours_)
+            self.neighbours_ = self._retrieve(problem)
+            found["cases"] = self._choose_features(problem, self.neighbours_)
             if (
                 self._gain(problem, found["cases"]) < self.min_gain
                 and self.constructor is not False
             ):
-                found["construction"] = self._constructed(problem, y)
+                found["construction"] = self._construct(problem, y)
         self.source_ = min(found, key=lambda source: problem.error(found[source]))
         if self._gain(problem, found[self.source_]) < self.min_gain:
             self.source_ = "columns"
         chosen = found[self.source_]
         self.error_ = problem.error(chosen)
         self.gain_ = self._gain(problem, chosen)
-        self.model_: Any = self._model(problem, chosen)
+        self.model_: Any = self._formula_of(problem, chosen)
         formulas = [str(feature) for feature in chosen if feature.arguments]
         self.case_ = replace(self.case_, formulas=formulas)
         self.stored_ = bool(self.store and self.source_ != "columns" and formulas)
@@ -213,24 +201,24 @@ class FeatureTransfer(TransformerMixin, BaseEstimator):
     def _gain(self, problem: FeatureProblem, features: FeatureSet) -> float:
         return 1.0 - problem.error(features) / (self.column_error_ or 1.0)
 
-    def _retrieved(self, problem: FeatureProblem) -> list[Neighbour]:
+    def _retrieve(self, problem: FeatureProblem) -> list[Neighbour]:
         """Return the cases to take features from."""
         options: dict[str, Any] = {"mapping": self.mapping}
         task = self.case_
         if self.method in ("two_phase", "sampled"):
             near = self.case_base_.retrieve(task, self.n_candidates, **options)
-            helped = (*self._offered(problem, near), problem.originals)[0]
+            helped = (*self._offer_sets(problem, near), problem.originals)[0]
             task = replace(task, formulas=[str(each) for each in helped if each.arguments])
             options["n_candidates"] = self.n_candidates
             options["sampling_weight"] = self.sampling_weight
         return self.case_base_.retrieve(task, self.n_cases, method=self.method, **options)
 
-    def _chosen(self, problem: FeatureProblem, near: Sequence[Neighbour]) -> FeatureSet:
+    def _choose_features(self, problem: FeatureProblem, near: Sequence[Neighbour]) -> FeatureSet:
         """Return the features of cases, and columns, that help here, no more than needed."""
-        path = self._offered(problem, near)
+        path = self._offer_sets(problem, near)
         return best_set(problem, [problem.originals, *path])
 
-    def _offered(self, problem: FeatureProblem, near: Sequence[Neighbour]) -> list[FeatureSet]:
+    def _offer_sets(self, problem: FeatureProblem, near: Sequence[Neighbour]) -> list[FeatureSet]:
         """Return sets of features of cases and columns, the one with the least error first."""
         functions = self.case_base_.functions
         pool = split_sums(each for found in near for each in found.case.expressions(functions))
@@ -238,7 +226,7 @@ class FeatureTransfer(TransformerMixin, BaseEstimator):
         usable = [feature for feature in pool if feature.columns <= known]
         return helpful_sets(problem, (*problem.originals, *usable))[::-1]
 
-    def _constructed(self, problem: FeatureProblem, y: AnyArray) -> FeatureSet:
+    def _construct(self, problem: FeatureProblem, y: AnyArray) -> FeatureSet:
         """Return what a search finds that begins with the features of the nearest cases."""
         import pandas as pd
 
@@ -271,7 +259,7 @@ class FeatureTransfer(TransformerMixin, BaseEstimator):
     def _seed(self) -> Seed:
         return seed_sequence(self.random_state)
 
-    def _model(
+    def _formula_of(
         self, problem: FeatureProblem, features: FeatureSet
     ) -> RegressionFormula | ClassificationFormula:
         fit = problem.known_fit(features)
@@ -291,57 +279,6 @@ class FeatureTransfer(TransformerMixin, BaseEstimator):
         check_positive("sampling_weight", self.sampling_weight, or_zero=True)
         check_positive("C", self.C)
         check_probability("min_gain", self.min_gain)
-
-    @property
-    def formula_(self) -> str:
-        """The formula with its numbers."""
-        check_is_fitted(self)
-        return str(self.model_)
-
-    def transform(self, X: Any) -> Array:
-        """Return the chosen features of each row, shape (m, k)."""
-        table = self._table(X)
-        features: Array = self.model_.transform(table)
-        return features
-
-    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:  # noqa: ARG002
-        """Return the formula of each feature, shape (k,)."""
-        check_is_fitted(self)
-        names: AnyArray = self.model_.get_feature_names_out()
-        return names
-
-    def predict(self, X: Any) -> AnyArray:
-        """Return the prediction for each row, shape (m,)."""
-        table = self._table(X)
-        predicted: AnyArray = self.model_.predict(table)
-        return predicted
-
-    @available_if(lambda self: self._predicts_classes())
-    def predict_proba(self, X: Any) -> Array:
-        """Return the class probabilities, shape (m, n_classes)."""
-        table = self._table(X)
-        probability: Array = self.model_.predict_proba(table)
-        return probability
-
-    @available_if(lambda self: self._predicts_classes())
-    def decision_function(self, X: Any) -> Array:
-        """Return the decisions, (m,) for two classes, else (m, n_classes)."""
-        table = self._table(X)
-        decision: Array = self.model_.decision_function(table)
-        return decision
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R squared, or the accuracy for classes."""
-        measure = accuracy_score if self._predicts_classes() else r2_score
-        return float(measure(y, self.predict(X), sample_weight=sample_weight))
-
-    def _predicts_classes(self) -> bool:
-        return bool(getattr(self, "task_", self.task) == "classification")
-
-    def _table(self, X: Any) -> Array:
-        check_is_fitted(self)
-        table: Array = validate_data(self, X, dtype=np.float64, reset=False)
-        return table
 
 
 def best_set(problem: FeatureProblem, sets: Sequence[FeatureSet]) -> FeatureSet:

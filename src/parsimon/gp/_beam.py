@@ -60,13 +60,16 @@ _SAME_EVIDENCE = 0.01
 class BeamOptions:
     """How far, how wide and how long a search over kernels goes; see `KernelSearch`.
 
-    judge_first: Whether one-kernel models are cross-validated.
+    shortlist: Kernels of a level that are cross-validated after the leave-one-out ranking, at least
+        `beam`; None for all. One-kernel models always are, unless `judge_first` is false; a guide
+        that needs no folds cross-validates the beam alone, for the record.
+    patience: Levels without an improvement that are borne before the search ends.
     """
 
     depth: int = 4
     beam: int = 2
     guide: Guide = "cv_logloss"
-    shortlist: int | None = 8
+    shortlist: int | None = 5
     patience: int = 1
     judge_first: bool = True
     n_jobs: int | None = 1
@@ -188,7 +191,6 @@ class Beam:
         return {
             "data and folds": data_digest(problem),
             "task": problem.task,
-            "inference": problem.inference,
             "n_restarts": str(problem.n_restarts),
             **({} if problem.refits else {"refits": "False"}),
             "seed": str(seed.entropy),

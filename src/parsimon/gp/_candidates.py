@@ -23,7 +23,7 @@ from parsimon.gp._kernel_evaluation import (
     bic,
     deviation,
     guide_value,
-    rounded,
+    round_guide,
     standard_error,
 )
 from parsimon.kernels import Constant, Kernel, plain, spoken, structure
@@ -148,14 +148,12 @@ class CandidateModel:
     Shapes: X (n, d).
 
     y (n,): Labels of any kind, or numbers in their own units.
-    inference: For labels.
     names: Of the columns.
     """
 
     task: Task
     X: Array
     y: AnyArray
-    inference: Literal["ep", "laplace"]
     names: Any
 
     def __call__(self, candidate: Candidate) -> Any:
@@ -163,9 +161,7 @@ class CandidateModel:
         if self.task == "classification":
             from parsimon.gp import GPClassifier
 
-            kept = GPClassifier(
-                candidate.kernel, inference=self.inference, optimise=False, n_restarts=0
-            )
+            kept = GPClassifier(candidate.kernel, optimise=False, n_restarts=0)
             return kept.fit(X, self.y)
         from parsimon.gp import GPRegressor
 
@@ -222,18 +218,18 @@ class Order:
         """Say whether a candidate is credible and its guide is strictly less than another's."""
         if math.isnan(candidate.guide) or not self.is_credible(candidate):
             return False
-        return rounded(self.guide, candidate.guide) < rounded(self.guide, on.guide)
+        return round_guide(self.guide, candidate.guide) < round_guide(self.guide, on.guide)
 
     def _key(self, candidate: Candidate) -> tuple[bool, bool, float, float, float]:
         unknown = math.isnan(candidate.guide)
         if candidate.judged_by == "failed":
             return True, True, math.inf, math.inf, math.inf
-        value = candidate.loo_error if unknown else rounded(self.guide, candidate.guide)
+        value = candidate.loo_error if unknown else round_guide(self.guide, candidate.guide)
         evidence = -candidate.log_evidence
         return unknown, not self.is_credible(candidate), value, round(evidence, 2), evidence
 
 
-def choose(rule: Choice, best: Candidate, candidates: Iterable[Candidate]) -> Candidate:
+def choose_candidate(rule: Choice, best: Candidate, candidates: Iterable[Candidate]) -> Candidate:
     """Return the best candidate, or the simplest that is within a standard error of it.
 
     "Simplest" has fewest base kernels, then fewest columns, then the least guide (the
@@ -357,7 +353,7 @@ class SearchHistory:
             return self.supported or self.baseline
         if not self.path:
             return self.baseline
-        return choose(rule, self.best, (one for one in self if not math.isnan(one.guide)))
+        return choose_candidate(rule, self.best, (one for one in self if not math.isnan(one.guide)))
 
     def front(
         self,

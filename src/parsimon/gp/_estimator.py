@@ -130,7 +130,7 @@ def form_of(posterior: Any) -> str:
     return "dense"
 
 
-def warn_unless_converged(fit: FittedProcess[Any]) -> None:
+def warn_if_cut(fit: FittedProcess[Any]) -> None:
     """Warn the caller of an estimator's `fit` that it stopped early."""
     if not fit.converged:
         warnings.warn(

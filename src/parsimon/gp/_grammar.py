@@ -28,8 +28,8 @@ from parsimon.kernels.combination import Combination, Sum
 from parsimon.structures.blocks import likely_period
 from parsimon.structures.posterior import StructurePosterior
 
-Growth: TypeAlias = Literal["all", "likely", "supported"]
-GROWTHS = ("all", "likely", "supported")
+Growth: TypeAlias = Literal["all", "likely", "supported", "new_columns"]
+GROWTHS = ("all", "likely", "supported", "new_columns")
 # Variables that matter with less probability than the first do not join larger kernels if only
 # likely ones are asked for, and of the others the most probable do, so many of them.
 _LIKELY = 0.1
@@ -50,15 +50,12 @@ class Grammar:
 
     base: From `base_kernels`.
     joining: Those of them that join another kernel; None for all.
-    root_only: Combine base kernels only with the whole kernel; by default with any
-        sub-expression.
-    new_dimension: Keep at depth d only the kernels that act on d columns or more (the source's
+    new_columns: Keep at depth d only the kernels that act on d columns or more (the source's
         program does so, its text does not say it).
     """
 
     base: tuple[Kernel, ...]
-    root_only: bool = False
-    new_dimension: bool = False
+    new_columns: bool = False
     joining: tuple[Kernel, ...] | None = None
 
     def children(self, kernel: Kernel | None, depth: int) -> tuple[Kernel, ...]:
@@ -66,16 +63,16 @@ class Grammar:
         base = self.base if kernel is None or self.joining is None else self.joining
         if not base:
             return ()
-        grown = expand(kernel, base, root_only=self.root_only)
-        if not self.new_dimension:
+        grown = expand(kernel, base)
+        if not self.new_columns:
             return grown
         return tuple(child for child in grown if len(active_columns(child, self.base)) >= depth)
 
 
 def grammar_of(base: tuple[Kernel, ...], structures: StructurePosterior, grow: Growth) -> Grammar:
     """Return the grammar in which kernels are made of all columns, of likely or supported ones."""
-    if grow == "all":
-        return Grammar(base)
+    if grow in ("all", "new_columns"):
+        return Grammar(base, new_columns=grow == "new_columns")
     if grow == "supported":
         return Grammar(_about(base, structures.supported_columns))
     chances = structures.variables

@@ -22,7 +22,7 @@ from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._process_fit import NOISE_LIMITS, NOISE_START, VARIANCE_LIMITS, fit_classifier
 from parsimon.inference import LatentPosterior, classification_evidence, maximise_evidence
-from parsimon.inference.evidence import EvidenceFit, evidence_curvature, regression_evidence
+from parsimon.inference.evidence import EvidenceFit, evidence_curvature, process_evidence
 from parsimon.inference.gaussian import RegressionPosterior
 from parsimon.inference.likelihoods import leave_one_out_log_loss
 from parsimon.inference.posterior import Latent, Sites
@@ -62,7 +62,6 @@ class KernelProblem:
 
     y (n,): Labels -1 and 1; for regression the standardised target.
     folds: The same for every kernel.
-    inference: For labels.
     n_restarts: Further starts of the fit to all rows.
     refits: Whether each fold has hyperparameters of its own, or those of all rows.
     deadline: On the clock of `time.monotonic`: a fit then keeps the best so far.
@@ -72,7 +71,6 @@ class KernelProblem:
     y: Array
     task: Task
     folds: tuple[tuple[Indices, Indices], ...]
-    inference: Literal["ep", "laplace"] = "ep"
     n_restarts: int = 0
     refits: bool = True
     deadline: float | None = None
@@ -93,30 +91,6 @@ class KernelProblem:
         return replace(self, X=np.array(self.X), y=np.array(self.y))
 
 
-# A whole-numbered target with more values than the ten digits is a quantity, not classes.
-_MOST_NUMBERED_CLASSES = 10
-
-
-def target_task(y: AnyArray, task: Literal["auto", "classification", "regression"]) -> Task:
-    """Return whether a target is classes or a quantity.
-
-    "auto" takes text, truth values and two distinct values for classes, fractions and more than
-    ten whole numbers for a quantity; with three to ten whole numbers it asks.
-    """
-    if task != "auto":
-        return task
-    values = np.unique(y)
-    if y.dtype.kind not in "iuf" or len(values) <= 2:
-        return "classification"
-    if len(values) > _MOST_NUMBERED_CLASSES or (values != np.floor(values)).any():
-        return "regression"
-    raise InvalidInputError(
-        f"The target has {len(values)} whole numbers ({shorten(values.tolist(), 10)}). Only binary "
-        "classification is supported. Search for one class against the rest, as in y == "
-        f"{values[-1]}, or set task='regression' if they are a quantity."
-    )
-
-
 def refuse_more_classes(y: AnyArray) -> None:
     """Raise an error for three classes or more that says how to go on."""
     classes = np.unique(y)
@@ -124,7 +98,8 @@ def refuse_more_classes(y: AnyArray) -> None:
         raise InvalidInputError(
             f"Only binary classification is supported. The target has {len(classes)} classes: "
             f"{shorten(classes.tolist())}. Search for one against the rest, as in y == "
-            f"{classes[-1].item()!r}, one search for each class."
+            f"{classes[-1].item()!r}, one search for each class, or set task='regression' if they "
+            "are numbers."
         )
 
 
@@ -215,9 +190,7 @@ def parent_start(problem: KernelProblem, parent: Kernel, noise_variance: float |
     """
     if problem.task == "regression":
         return FitStart(noise_variance=noise_variance)
-    fitted = fit_classifier(
-        parent, problem.X, problem.y, inference=problem.inference, optimise=False
-    )
+    fitted = fit_classifier(parent, problem.X, problem.y, optimise=False)
     return FitStart(sites=fitted.posterior.sites)
 
 
@@ -351,12 +324,11 @@ class _KernelFit:
     def evidence(self, X: Array, y: Array, sites: Sites | None = None) -> Any:
         """Return the function from theta to a posterior on some rows of the problem."""
         if self.problem.task == "regression":
-            return regression_evidence(self.kernel, X, y, rank_tolerance=RANK_TOLERANCE)
+            return process_evidence(self.kernel, X, y, rank_tolerance=RANK_TOLERANCE)
         return classification_evidence(
             self.kernel,
             X,
             y,
-            inference=self.problem.inference,
             start=sites,
             rank_tolerance=RANK_TOLERANCE,
         )
@@ -466,13 +438,13 @@ def guide_value(guide: Guide, whole: WholeFit, folded: FoldFits | None, n_rows: 
 def first_look(guide: Guide, whole: WholeFit, n_rows: int) -> tuple[float, float]:
     """Return the key that decides who is cross-validated: leave-one-out's view of the guide."""
     if guide == "cv_error":
-        return rounded(guide, whole.error), whole.loss
+        return round_guide(guide, whole.error), whole.loss
     if guide == "cv_logloss":
-        return rounded(guide, whole.loss), -whole.log_evidence
-    return rounded(guide, guide_value(guide, whole, None, n_rows)), -whole.log_evidence
+        return round_guide(guide, whole.loss), -whole.log_evidence
+    return round_guide(guide, guide_value(guide, whole, None, n_rows)), -whole.log_evidence
 
 
-def rounded(guide: Guide, value: float) -> float:
+def round_guide(guide: Guide, value: float) -> float:
     """Return a guide's value as precisely as two kernels are told apart."""
     return round(value, _DECIMALS[guide])
 

@@ -69,7 +69,7 @@ class OneVsRestLatent:
         plain = self.latent(rows.unused)
         return _columns(
             [
-                in_order(rows, left_out(fit.posterior, rows), Latent(mean, variance))
+                join_rows(rows, left_out(fit.posterior, rows), Latent(mean, variance))
                 for fit, mean, variance in zip(
                     self.fits, plain.mean.T, plain.variance.T, strict=True
                 )
@@ -135,7 +135,7 @@ class SoftmaxLatent:
         gradient = share[:, None] * posterior.weights.T[place]
         mean = posterior.mode.T[place] - np.einsum("nab,nb->na", covariance, gradient)
         plain = self.latent(rows.unused)
-        return in_order(rows, Latent(mean, covariance), plain)
+        return join_rows(rows, Latent(mean, covariance), plain)
 
     def probability(self, latent: Latent, *, plug_in: bool) -> Array:
         return softmax_probability(latent, plug_in=plug_in)
@@ -167,7 +167,7 @@ def left_out(posterior: LatentPosterior, rows: Rows) -> Latent:
     return cavity(marginal, sites)
 
 
-def in_order(rows: Rows, used: Latent, unused: Latent) -> Latent:
+def join_rows(rows: Rows, used: Latent, unused: Latent) -> Latent:
     """Join what was found for rows with and without weight, in the order they were given."""
     weighted = rows.which >= 0
     joined = []

@@ -27,7 +27,7 @@ from parsimon.inference import (
     latent_prior,
     maximise_evidence,
 )
-from parsimon.inference.evidence import EvidenceFit, evidence_curvature, regression_evidence
+from parsimon.inference.evidence import EvidenceFit, evidence_curvature, process_evidence
 from parsimon.inference.gaussian import RegressionPosterior
 from parsimon.inference.likelihoods import probit_tilted
 from parsimon.inference.posterior import Latent, Sites
@@ -417,7 +417,7 @@ def fit_regressor(
     """
     X, y = _checked(kernel, X), finite_vector(y, "y")
     unit = _mean_square(y, weights)
-    evaluate = regression_evidence(kernel, X, y, weights=weights, form=form)
+    evaluate = process_evidence(kernel, X, y, weights=weights, form=form)
     if noise_variance is None:
         noise_variance = NOISE_START * unit if start is None else start.noise_variance
     if not 0 < noise_variance < np.inf:

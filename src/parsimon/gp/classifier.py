@@ -27,7 +27,7 @@ from parsimon.gp._estimator import (
     chosen_kernel,
     contributions_of,
     form_of,
-    warn_unless_converged,
+    warn_if_cut,
     written_names,
 )
 from parsimon.gp._multiclass import LatentModel, OneVsRestLatent, SoftmaxLatent
@@ -207,7 +207,7 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         self.log_evidence_ = float(sum(fit.log_evidence for fit in fits))
         self.n_iter_ = sum(fit.n_evaluations for fit in fits)
         for fit in fits:
-            warn_unless_converged(fit)
+            warn_if_cut(fit)
         return self
 
     def predict(self, X: Any) -> Any:

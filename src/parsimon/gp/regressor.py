@@ -19,10 +19,10 @@ from parsimon.gp._estimator import (
     chosen_kernel,
     contributions_of,
     form_of,
-    warn_unless_converged,
+    warn_if_cut,
     written_names,
 )
-from parsimon.gp._multiclass import in_order, left_out
+from parsimon.gp._multiclass import join_rows, left_out
 from parsimon.gp._process_fit import fit_regressor
 from parsimon.gp._similarities import SimilarityPoints
 from parsimon.inference.posterior import Latent
@@ -184,7 +184,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         self.log_evidence_ = fit.log_evidence - float(weights.sum() * np.log(self._unit))
         self.form_ = form_of(fit.posterior)
         self.n_iter_ = fit.n_evaluations
-        warn_unless_converged(fit)
+        warn_if_cut(fit)
         return self
 
     def predict(
@@ -244,7 +244,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         LeftOutTargets
         """
         check_is_fitted(self)
-        latent = in_order(
+        latent = join_rows(
             self._rows,
             left_out(self._posterior, self._rows),
             self._posterior.latent(self._rows.unused),

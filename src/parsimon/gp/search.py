@@ -20,11 +20,10 @@ from sklearn.utils.validation import check_is_fitted
 from parsimon._checks import (
     binary_labels,
     check_choice,
-    check_count,
     check_positive,
     check_seconds,
 )
-from parsimon._data import validate_data
+from parsimon._data import target_task, validate_data
 from parsimon._interrupts import as_one_piece, stoppable
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array
@@ -48,7 +47,6 @@ from parsimon.gp._kernel_evaluation import (
     refuse_more_classes,
     shared_folds,
     standard_target,
-    target_task,
 )
 from parsimon.gp._memory import stored_seed
 from parsimon.kernels import Kernel, plain, spoken, structure
@@ -99,37 +97,20 @@ class KernelSearch(FrontEstimator):
     refit : bool
         Fit the hyperparameters anew in each fold; otherwise folds have those of all rows, which is
         quicker and a little kinder to kernels with many.
-    root_only : bool
-        Combine a base kernel only with the whole kernel, as the source's text has it; two of its
-        five published kernels cannot be found that way.
-    new_dimension : bool
-        Each level must bring a new column, as in the source's program.
-    shortlist : int or None
-        How many kernels of a level are cross-validated after the leave-one-out ranking, at least
-        `beam`; None for all. One-kernel models always are. A guide that needs no folds
-        cross-validates the beam alone, for the record.
-    patience : int
-        Levels without an improvement that are borne before the search ends. 0 is the source's
-        rule, which misses pure interactions: of two variables that say nothing alone, neither
-        improves anything before the other is there.
-    inference : {"ep", "laplace"}
-        For labels.
     choose : {"supported", "one_se", "least_error"}
         The kernel of all variables and interactions that are more probable than not (see
         `claims_`), the simplest kernel within one standard error of the least guide, or the kernel
         with the least guide.
-    structures : StructurePosterior, optional
-        What `parsimon.structures.find_structures` found of the same rows, for instance with columns
-        that belong together; by default it is found here.
-    grow : {"all", "likely", "supported"}
+    grow : {"all", "likely", "supported", "new_columns"}
         Which columns the search is about. "likely": every column alone, and larger kernels of
         variables that matter with a probability of a tenth or more. "supported": what `choose`
         takes, and nothing else, which is the same kernel and much quicker; where the folds choose
-        nothing, they have the hyperparameters of all rows.
+        nothing, they have the hyperparameters of all rows. "new_columns" is the source's program:
+        each level must bring a new column, and the search ends at the first without an
+        improvement, so that it misses pure interactions: of two variables that say nothing alone,
+        neither improves anything before the other is there.
     task : {"auto", "classification", "regression"}
         What the target is. "auto": text, truth values and two distinct values are classes.
-    n_restarts : int
-        Further starts of each fit to all rows: where the data suggest, then at random.
     n_jobs : int or None
         Processes, as in joblib; the result does not depend on it.
     time_limit : float, optional
@@ -138,7 +119,7 @@ class KernelSearch(FrontEstimator):
         A JSON file of what was measured. If it exists, the search goes on from it, to the same
         result; a deeper or wider search of the same data may use it too.
     random_state : int, Generator, SeedSequence, RandomState or None
-        Shuffles the folds and draws the restarts.
+        Shuffles the folds.
     verbose : bool
         Show progress.
 
@@ -218,16 +199,9 @@ class KernelSearch(FrontEstimator):
         guide: Guide = "cv_logloss",
         cv: Any = 5,
         refit: bool = True,
-        root_only: bool = False,
-        new_dimension: bool = False,
-        shortlist: int | None = 5,
-        patience: int = 1,
-        inference: Literal["ep", "laplace"] = "ep",
         choose: Choice = "supported",
-        structures: StructurePosterior | None = None,
         grow: Growth = "all",
         task: Literal["auto", "classification", "regression"] = "auto",
-        n_restarts: int = 0,
         n_jobs: int | None = 1,
         time_limit: float | None = None,
         checkpoint: str | Path | None = None,
@@ -240,16 +214,9 @@ class KernelSearch(FrontEstimator):
         self.guide = guide
         self.cv = cv
         self.refit = refit
-        self.root_only = root_only
-        self.new_dimension = new_dimension
-        self.shortlist = shortlist
-        self.patience = patience
-        self.inference = inference
         self.choose = choose
-        self.structures = structures
         self.grow = grow
         self.task = task
-        self.n_restarts = n_restarts
         self.n_jobs = n_jobs
         self.time_limit = time_limit
         self.checkpoint = checkpoint
@@ -257,7 +224,7 @@ class KernelSearch(FrontEstimator):
         self.verbose = verbose
 
     @stoppable
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, structures: StructurePosterior | None = None) -> Self:
         """Search for a kernel and fit a model with it.
 
         Parameters
@@ -266,6 +233,9 @@ class KernelSearch(FrontEstimator):
             Constant columns are left out.
         y : array-like of shape (n,)
             Two classes of any kind, or numbers.
+        structures : StructurePosterior, optional
+            What `parsimon.structures.find_structures` found of the same rows, for instance with
+            columns that belong together; by default it is found here.
 
         Returns
         -------
@@ -279,23 +249,17 @@ class KernelSearch(FrontEstimator):
         target = self._labels(y) if self.task_ == "classification" else standard_target(y)
         seed = self._seed()
         base = self._base(X, target)
-        self.structures_ = self.structures or self._structures(X, target)
+        self.structures_ = structures or self._structures(X, target)
         base = with_claimed_waves(base, self.structures_, X, target)
         self.problem_ = KernelProblem(
             X,
             target,
             self.task_,
             shared_folds(self.cv, X, y, seed),
-            inference=self.inference,
-            n_restarts=self.n_restarts,
             refits=self.refit and self._folds_choose(base),
         )
         self.claims_ = self.structures_.claims()
-        grammar = replace(
-            grammar_of(base, self.structures_, self.grow),
-            root_only=self.root_only,
-            new_dimension=self.new_dimension,
-        )
+        grammar = grammar_of(base, self.structures_, self.grow)
         # Growing takes a share of the time that is left, so that some is for what is supported.
         limit = replace(self.problem_, deadline=deadline).seconds(_GROWING)
         options = self._search_options(X, grammar.base, seed, limit)
@@ -441,7 +405,6 @@ class KernelSearch(FrontEstimator):
 
     def _check_options(self) -> None:
         check_choice("task", self.task, ("auto", "classification", "regression"))
-        check_choice("inference", self.inference, ("ep", "laplace"))
         check_choice("choose", self.choose, CHOICES)
         check_choice("grow", self.grow, GROWTHS)
         check_choice("refit", self.refit, (True, False))
@@ -449,7 +412,6 @@ class KernelSearch(FrontEstimator):
             raise InvalidInputError(
                 f'grow="supported" finds only what choose="supported" takes, got {self.choose!r}.'
             )
-        check_count("n_restarts", self.n_restarts, least=0)
         if self.time_limit is not None:
             check_positive("time_limit", self.time_limit, or_zero=True)
         if not isinstance(self.checkpoint, str | os.PathLike | None):
@@ -471,8 +433,7 @@ class KernelSearch(FrontEstimator):
             depth=1 if self.grow == "supported" else depth,
             beam=self.beam,
             guide=self.guide,
-            shortlist=self.shortlist,
-            patience=self.patience,
+            patience=0 if self.grow == "new_columns" else 1,
             judge_first=self._folds_choose(base),
             n_jobs=self.n_jobs,
             time_limit=limit,
@@ -530,7 +491,7 @@ class KernelSearch(FrontEstimator):
 
     def _store(self, history: SearchHistory, X: Array, y: AnyArray) -> None:
         names = getattr(self, "feature_names_in_", None)
-        self._model = CandidateModel(self.task_, X, y, self.inference, names)
+        self._model = CandidateModel(self.task_, X, y, names)
         self.history_, self.stopped_by_ = history, history.stopped_by
         self.first_layer_ = history.first_layer
         self.baseline_ = history.baseline

@@ -38,7 +38,7 @@ from parsimon.inference.variational import InducingPrior, LabelledRows
 from parsimon.kernels import Constant, Kernel, SquaredExponential
 
 
-def check_options(options: Mapping[str, Any]) -> None:
+def check_sparse_options(options: Mapping[str, Any]) -> None:
     """Refuse options that cannot be used."""
     for name in ("n_inducing", "batch_size", "max_iter"):
         check_count(name, options.get(name, 1))
@@ -299,7 +299,7 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n,), optional
             Factors of the rows' log likelihoods; whole numbers equal duplicated rows.
         """
-        check_options(self.get_params(deep=False))
+        check_sparse_options(self.get_params(deep=False))
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         rows = self._labelled_rows(X, y, sample_weight)

@@ -1,7 +1,7 @@
 """Hyperparameters by maximum evidence, each evaluation starting where the last one ended.
 
 A model is a function from log hyperparameters and the previous posterior to a posterior;
-`classification_evidence` and `regression_evidence` make such functions and `maximise_evidence`
+`classification_evidence` and `process_evidence` make such functions and `maximise_evidence`
 climbs them.
 """
 
@@ -174,7 +174,7 @@ class _Forms:
         return prior
 
 
-def regression_evidence(
+def process_evidence(
     kernel: Covariance,
     X: Array,
     y: Array,
@@ -209,7 +209,7 @@ def regression_evidence(
     >>> from parsimon.kernels import SquaredExponential
     >>> X, y = np.array([[0.0], [1.0]]), np.array([1.0, -1.0])
     >>> kernel = SquaredExponential(0)
-    >>> evaluate = regression_evidence(kernel, X, y)
+    >>> evaluate = process_evidence(kernel, X, y)
     >>> round(evaluate(np.append(kernel.theta, np.log(0.1)), None).log_evidence, 4)
     -3.7784
     """

@@ -209,7 +209,7 @@ def softmax_laplace(
     if not used.all():
         X, codes, row_weights = X[used], codes[used], row_weights[used]
         start = None if start is None else start[:, used]
-    return softmax_mode(
+    return latent_softmax_mode(
         kernel,
         X,
         _indicators(codes, n_classes),
@@ -220,7 +220,7 @@ def softmax_laplace(
     )
 
 
-def softmax_mode(
+def latent_softmax_mode(
     kernel: Covariance,
     X: Array,
     target: Array,
@@ -285,7 +285,7 @@ def softmax_evidence(
 
     def evaluate(theta: Array, previous: SoftmaxPosterior | None) -> SoftmaxPosterior:
         start = None if previous is None else previous.weights
-        return softmax_mode(kernel.with_theta(theta), rows, target, row_weights, start=start)
+        return latent_softmax_mode(kernel.with_theta(theta), rows, target, row_weights, start=start)
 
     return evaluate
 

@@ -1,6 +1,6 @@
 """Learning a variational classifier: from all rows at once, or by mini-batches.
 
-`climb` finds q(v) for given hyperparameters, and `maximise_bound` climbs inside a bounded
+`climb_bound` finds q(v) for given hyperparameters, and `maximise_bound` climbs inside a bounded
 quasi-Newton search over them. `stochastic_bound` is for many rows: each mini-batch gives q(v) one
 natural-gradient step and the hyperparameters one step of Adam.
 """
@@ -60,7 +60,7 @@ class BoundClimb(NamedTuple):
     n_passes: int
 
 
-def climb(
+def climb_bound(
     prior: InducingPrior,
     gaussians: Sequence[WhitenedGaussian],
     rows: LabelledRows,
@@ -190,7 +190,7 @@ class _Search:
     def __call__(self, theta: Array) -> tuple[float, Array]:
         first = self.best.prior
         prior = replace(first, kernel=first.kernel.with_theta(theta))
-        top = climb(prior, self.gaussians, self.rows, tol=self.tol)
+        top = climb_bound(prior, self.gaussians, self.rows, tol=self.tol)
         gradient = bound_gradient(prior, top.gaussians, self.rows)
         self.gaussians = top.gaussians
         if top.bound > self.bound:
@@ -260,7 +260,7 @@ def stochastic_bound(
                     report(len(history), history[-1])
                 if reason == "max_iter" and _has_settled(history, tol):
                     reason = "converged"
-            top = climb(
+            top = climb_bound(
                 state.prior,
                 state.gaussians,
                 rows,

@@ -8,7 +8,7 @@ in; `as_kernel`, `to_sklearn` and `from_sklearn` meet scikit-learn, `FunctionKer
 own, and `Spectrum` compares strings.
 """
 
-from parsimon.kernels.adapters import FunctionKernel, from_sklearn, to_sklearn
+from parsimon.kernels.adapters import FunctionKernel, as_kernel, from_sklearn, to_sklearn
 from parsimon.kernels.base import Kernel
 from parsimon.kernels.combination import Product, Sum
 from parsimon.kernels.dictionaries import MultiResolution
@@ -45,6 +45,7 @@ __all__ = [
     "Spectrum",
     "SquaredExponential",
     "Sum",
+    "as_kernel",
     "canonical",
     "expand",
     "from_sklearn",

@@ -125,7 +125,7 @@ def check_settings(path: str | Path, stored: Mapping[str, str], wanted: Mapping[
             )
 
 
-def describe(value: Any) -> str:
+def describe_option(value: Any) -> str:
     """Return a text for an option that is the same in the next process."""
     if value is None or isinstance(value, (str, int, float, tuple)):
         return repr(value)

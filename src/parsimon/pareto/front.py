@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def describe(values: Array, directions: Directions, knee: int | None) -> str:
+def describe_front(values: Array, directions: Directions, knee: int | None) -> str:
     """Return a few sentences about a front; `knee` is None for an empty one."""
     if knee is None:
         return f"The front is empty: no solution is left ({directions})."
@@ -44,7 +44,7 @@ def describe(values: Array, directions: Directions, knee: int | None) -> str:
     return " ".join(sentences)
 
 
-def number(value: float) -> str:
+def write_number(value: float) -> str:
     """Return a number as a person would write it: four significant digits."""
     if abs(value) >= 1e4 and abs(value) < 1e15 and float(value).is_integer():
         return f"{value:,.0f}"
@@ -54,7 +54,7 @@ def number(value: float) -> str:
 def _ranges(values: Array, directions: Directions) -> str:
     parts = [
         f"{name} ({'higher' if up else 'lower'} is better, "
-        f"{number(column.min())} to {number(column.max())})"
+        f"{write_number(column.min())} to {write_number(column.max())})"
         for name, up, column in zip(directions.names, directions.maximise, values.T, strict=True)
     ]
     return parts[0] if len(parts) == 1 else f"{parts[0]} against {_listed(parts[1:])}"
@@ -62,7 +62,7 @@ def _ranges(values: Array, directions: Directions) -> str:
 
 def _point(row: Array, directions: Directions) -> str:
     return _listed(
-        [f"{name} {number(value)}" for name, value in zip(directions.names, row, strict=True)]
+        [f"{name} {write_number(value)}" for name, value in zip(directions.names, row, strict=True)]
     )
 
 
@@ -76,8 +76,8 @@ def _price(values: Array, directions: Directions, knee: int, column: int) -> str
     word = "highest" if directions.maximise[column] else "lowest"
     cost = abs(values[best, other] - values[knee, other])
     return (
-        f"the {word} {directions.names[column]} ({number(values[best, column])}) "
-        f"costs {number(cost)} in {directions.names[other]}"
+        f"the {word} {directions.names[column]} ({write_number(values[best, column])}) "
+        f"costs {write_number(cost)} in {directions.names[other]}"
     )
 
 
@@ -425,7 +425,7 @@ class Front:
 
     def describe(self) -> str:
         """Return a sentence or two about the front, in words."""
-        return describe(self.values, self.directions, self.knee() if len(self) else None)
+        return describe_front(self.values, self.directions, self.knee() if len(self) else None)
 
     def plot(
         self,

@@ -14,7 +14,7 @@ from parsimon._checks import check_choice, check_count
 from parsimon._interrupts import stoppable
 from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices, Mask
-from parsimon.pareto._checkpoint import Checkpoint, describe
+from parsimon.pareto._checkpoint import Checkpoint, describe_option
 from parsimon.pareto._directions import Directions
 from parsimon.pareto._evaluation_pool import Evaluate, Evaluated, EvaluationPool
 from parsimon.pareto.desirability import Guide
@@ -235,14 +235,14 @@ class NSGA2:
             "search": "nsga2",
             "space": self.space.describe(),
             "start": describe_start(self.start),
-            "population_size": describe(self.population_size),
-            "crossover": describe(self.crossover),
-            "mutation": describe(self.mutation),
+            "population_size": describe_option(self.population_size),
+            "crossover": describe_option(self.crossover),
+            "mutation": describe_option(self.mutation),
             "mating": self.mating,
             "offspring": self.offspring,
             "crowding": self.crowding,
-            "normalise_crowding": describe(self.normalise_crowding),
-            "guide": describe(self.guide),
+            "normalise_crowding": describe_option(self.normalise_crowding),
+            "guide": describe_option(self.guide),
         }
 
     def first(self, rng: np.random.Generator) -> AnyArray:

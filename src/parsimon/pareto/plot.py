@@ -10,7 +10,7 @@ from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto._directions import Directions
 from parsimon.pareto.criteria import unit_scaled
-from parsimon.pareto.front import describe, number
+from parsimon.pareto.front import describe_front, write_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +51,7 @@ def front_block(
 
     Shapes: values (n, m), rows (n,).
     """
-    parts = [sentence(describe(values, directions, knee))]
+    parts = [sentence(describe_front(values, directions, knee))]
     if len(values) > 1 and len(directions) > 1:
         across, up = _axes_of(directions)
         named = (_axis_label(directions, across), _axis_label(directions, up))
@@ -135,7 +135,7 @@ _CAPTION: dict[str, Any] = {
 
 def _caption(point: Array, directions: Directions) -> str:
     return "\n".join(
-        f"{name} {number(value)}" for name, value in zip(directions.names, point, strict=True)
+        f"{name} {write_number(value)}" for name, value in zip(directions.names, point, strict=True)
     )
 
 
@@ -193,7 +193,7 @@ def _parallel(
         ax.plot(places, height[chosen], color=VERMILION, linewidth=2.8, zorder=4, marker="o")
         for place, value, level in zip(places, values[chosen], height[chosen], strict=True):
             ax.annotate(
-                number(value),
+                write_number(value),
                 (place, level),
                 xytext=(9, 0),
                 textcoords="offset points",
@@ -206,7 +206,7 @@ def _parallel(
     for place in places:
         ax.axvline(place, color=GREY, linewidth=0.9, alpha=0.7, zorder=1)
         ax.annotate(
-            number(best[place]),
+            write_number(best[place]),
             (place, 1),
             xytext=(0, 7),
             textcoords="offset points",
@@ -215,7 +215,7 @@ def _parallel(
             fontsize=10,
         )
         ax.annotate(
-            number(worst[place]),
+            write_number(worst[place]),
             (place, 0),
             xytext=(0, -7),
             textcoords="offset points",

@@ -14,7 +14,7 @@ import numpy as np
 
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
-from parsimon.pareto._checkpoint import describe
+from parsimon.pareto._checkpoint import describe_option
 from parsimon.pareto._directions import Directions
 from parsimon.pareto._evaluation_pool import Evaluated, EvaluationPool
 from parsimon.pareto.run import Ending, SearchOptions, Standing, child_generator, run
@@ -354,11 +354,11 @@ class Generations(Generic[P]):
         search, pool = self.search, self.pool
         return {
             **search.settings(),
-            "evaluate": describe(pool.evaluate),
-            "names": describe(search.names),
-            "maximise": describe(search.maximise),
-            "chunk_size": describe(pool.chunk_size),
-            "stochastic": describe(pool.stochastic),
+            "evaluate": describe_option(pool.evaluate),
+            "names": describe_option(search.names),
+            "maximise": describe_option(search.maximise),
+            "chunk_size": describe_option(pool.chunk_size),
+            "stochastic": describe_option(pool.stochastic),
         }
 
     def prepare(self, seed: np.random.SeedSequence) -> np.random.Generator:

@@ -15,7 +15,7 @@ from parsimon._interrupts import stoppable
 from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto._checkpoint import Checkpoint, describe
+from parsimon.pareto._checkpoint import Checkpoint, describe_option
 from parsimon.pareto._evaluation_pool import Evaluate, Evaluated, EvaluationPool
 from parsimon.pareto.run import Callback, SearchOptions
 from parsimon.pareto.search import (
@@ -52,7 +52,7 @@ def better_first(values: Array, violation: Array) -> Indices:
     return np.lexsort((values[:, 0], violation))
 
 
-def is_better(first: Evaluated, second: Evaluated) -> Any:
+def beats(first: Evaluated, second: Evaluated) -> Any:
     """Return, row by row, whether the first is better than the second."""
     return (first.violation < second.violation) | (
         (first.violation == second.violation) & (first.values[:, 0] < second.values[:, 0])
@@ -225,12 +225,12 @@ class EvolutionStrategy:
             "search": "evolution_strategy",
             "space": self.space.describe(),
             "start": describe_start(self.start),
-            "population_size": describe(self.population_size),
-            "crossover": describe(self.crossover),
-            "mutation": describe(self.mutation),
+            "population_size": describe_option(self.population_size),
+            "crossover": describe_option(self.crossover),
+            "mutation": describe_option(self.mutation),
             "selection": self.selection,
-            "tournament": describe(self.tournament),
-            "n_children": describe(self.n_children),
+            "tournament": describe_option(self.tournament),
+            "n_children": describe_option(self.n_children),
         }
 
     def first(self, rng: np.random.Generator) -> AnyArray:
@@ -294,7 +294,7 @@ class EvolutionStrategy:
         parent = Evaluated(*(part[parents[mutants]] for part in merged))
         return rule.update(
             state.step,
-            n_successes=int(np.count_nonzero(is_better(child, parent))),
+            n_successes=int(np.count_nonzero(beats(child, parent))),
             n_trials=len(mutants),
             n_iter=state.n_iter + 1,
         )
@@ -463,10 +463,10 @@ class ParticleSwarm:
             "search": "particle_swarm",
             "space": self.space.describe(),
             "start": describe_start(self.start),
-            "population_size": describe(self.population_size),
-            "inertia": describe((self.inertia, self.final_inertia, self.inertia_iterations)),
-            "local_weight": describe(self.local_weight),
-            "global_weight": describe(self.global_weight),
+            "population_size": describe_option(self.population_size),
+            "inertia": describe_option((self.inertia, self.final_inertia, self.inertia_iterations)),
+            "local_weight": describe_option(self.local_weight),
+            "global_weight": describe_option(self.global_weight),
             "weights": self.weights,
         }
 
@@ -510,7 +510,7 @@ class ParticleSwarm:
     def tell(self, state: SwarmState, proposal: Proposal, evaluated: Evaluated) -> SwarmState:
         if proposal.extra is None:
             raise InvalidInputError("tell needs a proposal of this search's own ask.")
-        better = is_better(evaluated, Evaluated(state.best_values, state.best_violation))
+        better = beats(evaluated, Evaluated(state.best_values, state.best_violation))
         return SwarmState(
             population=proposal.children,
             values=evaluated.values,

@@ -85,7 +85,7 @@ def moments(gaussian: TreeGaussian | None, X: Array, centre: Centre = "phylogene
     return Moments(shift + move, left.T @ left, log_determinant, len(X))
 
 
-def directions(matrix: Array) -> tuple[Array, Array]:
+def principal_directions(matrix: Array) -> tuple[Array, Array]:
     """Return eigenvalues, greatest first, and eigenvectors with their largest entry positive."""
     values, vectors = np.linalg.eigh(matrix)
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -97,7 +97,7 @@ def directions(matrix: Array) -> tuple[Array, Array]:
 
 def low_rank(covariance: Array, n_components: int) -> LowRank:
     """Return the most likely covariance of this form (Tipping and Bishop 1999, eq 7 and 8)."""
-    values, vectors = directions(covariance)
+    values, vectors = principal_directions(covariance)
     rest = values[n_components:]
     return LowRank(
         vectors[:, :n_components],
@@ -107,7 +107,7 @@ def low_rank(covariance: Array, n_components: int) -> LowRank:
     )
 
 
-def log_likelihood(found: Moments, column_log_determinant: float, trace: float) -> float:
+def matrix_log_likelihood(found: Moments, column_log_determinant: float, trace: float) -> float:
     """Return the log density of a table."""
     d = len(found.mean)
     inside = d * float(np.log(2.0 * np.pi)) + column_log_determinant + trace

@@ -25,10 +25,10 @@ from parsimon.phylo._matrix_normal import (
     Centre,
     LowRank,
     Moments,
-    directions,
-    log_likelihood,
     low_rank,
+    matrix_log_likelihood,
     moments,
+    principal_directions,
 )
 from parsimon.phylo._missing import (
     CellOptions,
@@ -370,7 +370,7 @@ class P3CA(TreeComponents):
 
     def _height(self, found: Moments) -> float:
         fit = self._fitted(found.scatter / found.n)
-        return log_likelihood(found, fit.log_determinant, float(fit.n_columns))
+        return matrix_log_likelihood(found, fit.log_determinant, float(fit.n_columns))
 
     def _store(self, found: Moments) -> None:
         fit = self._fitted(found.scatter / found.n)
@@ -503,18 +503,18 @@ class PhyloPCA(TreeComponents):
         root = np.sqrt(np.diagonal(found.scatter) / found.n)
         if not (root > 0).all():
             return np.inf
-        values, _ = directions(found.scatter / found.n / root / root[:, None])
+        values, _ = principal_directions(found.scatter / found.n / root / root[:, None])
         if values[-1] == 0:
             return np.inf
         spread = float(np.sum(np.log(values)) + 2.0 * np.sum(np.log(root)))
-        return log_likelihood(found, spread, float(len(values)))
+        return matrix_log_likelihood(found, spread, float(len(values)))
 
     def _store(self, found: Moments) -> None:
         self.covariance_ = self._covariance = found.scatter / (found.n - 1)
         root = np.sqrt(np.diagonal(self.covariance_))
         safe = np.where(root > 0, root, 1.0)
         unit = safe if self.mode == "correlation" else np.ones_like(safe)
-        values, vectors = directions(self.covariance_ / unit / unit[:, None])
+        values, vectors = principal_directions(self.covariance_ / unit / unit[:, None])
         kept = self._n_kept(len(values), len(values))
         self.components_ = vectors[:, :kept].T
         self.explained_variance_ = values[:kept]

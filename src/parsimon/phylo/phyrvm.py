@@ -30,13 +30,10 @@ from parsimon.kernels.adapters import as_kernel
 from parsimon.phylo._evolution import Model
 from parsimon.phylo._lambda_evidence import (
     EvidenceCurve,
-    Form,
     LambdaPosterior,
-    Sign,
     TreeRegression,
-    analytic_fit,
     integrate,
-    maximise_evidence,
+    maximise_over_lambda,
     without_rounding,
 )
 from parsimon.phylo._likelihood import Estimate, Profile, profile
@@ -90,14 +87,12 @@ class Functions:
         return Functions(self.kernel, self.centres, self.chosen[chosen])
 
 
-def make_functions(
-    kernel: Any, X: Array, *, gamma: float | str = "scale", degree: int = 3, coef0: float = 0.0
-) -> Functions:
+def make_functions(kernel: Any, X: Array, *, gamma: float | str = "scale") -> Functions:
     """Return the functions that a kernel, its name in SVC, or "features" stands for."""
     if isinstance(kernel, str) and kernel == FEATURES:
         return Functions(None, None, np.arange(X.shape[1]))
     if isinstance(kernel, str):
-        kernel = as_kernel(kernel, gamma=gamma, degree=degree, coef0=coef0, X=X)
+        kernel = as_kernel(kernel, gamma=gamma, X=X)
     if not callable(kernel):
         raise InvalidInputError(
             f'kernel must be "{FEATURES}", a name as in SVC, a parsimon kernel or a callable; got '
@@ -224,28 +219,18 @@ class PhyRVM(TreeRegressor):
         callable ``k(X, Z)`` choose among similarities with the training rows.
     gamma : float, "scale" or "auto"
         Width of the named kernels, as in SVR.
-    degree, coef0
-        Of "poly" and "sigmoid".
     prior : {"auto", "ard", "priced", "smooth"}
         "ard", that of [1]_, has no preference among precisions, and keeps about one in four of
         the columns that tell nothing. "priced" takes columns out again, the least first, until
         each adds at least 2 to the log evidence. "smooth" penalises degrees of freedom [3]_; it
         is the one where columns are many, because "ard" then goes through every value. "auto" is
         "priced" for features, "smooth" if there are half as many of them as rows or more, and
-        "ard" for a kernel or if ``lambda_update="analytic"``.
+        "ard" for a kernel.
     smoothness : {"bic", "aic", "ric"} or float
         What a degree of freedom costs under "smooth".
     pagel_lambda : "ML" or float
-        How much of the tree is in the residuals, from 0, none, to 1, all; "ML" estimates it.
-    lambda_update : {"evidence", "analytic"}
-        Estimate lambda by maximising the evidence, or by the formula that was printed [1]_,
-        which is not a stationary point of the evidence: it is here for comparison with that work
-        alone. See `parsimon.phylo._lambda_evidence`.
-    analytic_sign : {"minus", "plus"}
-        Which root "analytic" takes. The first makes lambda grow in every sweep, the second
-        sends it to zero.
-    analytic_form : {"5.48", "5.49"}
-        Which of the two printed formulas "analytic" uses; they differ by a factor of one half.
+        How much of the tree is in the residuals, from 0, none, to 1, all; "ML" estimates it by
+        maximising the evidence.
     fit_intercept : bool
         Measure y from its mean, and let a constant be among the columns.
     bounds : tuple
@@ -332,14 +317,9 @@ class PhyRVM(TreeRegressor):
         *,
         kernel: Any = FEATURES,
         gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
         prior: Prior | Literal["auto", "priced"] = "auto",
         smoothness: Smoothness = "bic",
         pagel_lambda: float | Literal["ML"] = "ML",
-        lambda_update: Literal["evidence", "analytic"] = "evidence",
-        analytic_sign: Sign = "minus",
-        analytic_form: Form = "5.48",
         fit_intercept: bool = True,
         bounds: tuple[Any, Any] = (0.0, 1.0),
         tips: str | int | None = None,
@@ -350,14 +330,9 @@ class PhyRVM(TreeRegressor):
         self.tree = tree
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.prior = prior
         self.smoothness = smoothness
         self.pagel_lambda = pagel_lambda
-        self.lambda_update = lambda_update
-        self.analytic_sign = analytic_sign
-        self.analytic_form = analytic_form
         self.fit_intercept = fit_intercept
         self.bounds = bounds
         self.tips = tips
@@ -382,9 +357,7 @@ class PhyRVM(TreeRegressor):
         """
         self._check_options()
         features, self._positions = self._read(X, y)
-        functions = make_functions(
-            self.kernel, features, gamma=self.gamma, degree=self.degree, coef0=self.coef0
-        )
+        functions = make_functions(self.kernel, features, gamma=self.gamma)
         columns = functions(features)
         self.prior_ = self._chosen_prior(columns)
         self._centre = float(np.mean(self._y)) if self.fit_intercept else 0.0
@@ -466,13 +439,7 @@ class PhyRVM(TreeRegressor):
             return float(self.pagel_lambda), problem.fit(float(self.pagel_lambda))
         self._limits = self._checked_bounds(problem)
         self.estimated_ = ("lambda",)
-        if self.lambda_update == "analytic":
-            share, found = analytic_fit(
-                problem, self._limits, sign=self.analytic_sign, form=self.analytic_form
-            )
-            self._found = {share: found}
-            return share, found
-        curve = maximise_evidence(problem, self._limits)
+        curve = maximise_over_lambda(problem, self._limits)
         self._found = curve.found
         return curve.best
 
@@ -482,11 +449,6 @@ class PhyRVM(TreeRegressor):
         if not self.estimated_:
             raise InvalidInputError(
                 'lambda was not estimated: give a tree and pagel_lambda="ML" to learn about it.'
-            )
-        if self.lambda_update == "analytic":
-            raise InvalidInputError(
-                "The printed update does not lead to the top of the evidence; fit with "
-                'lambda_update="evidence" to learn about lambda.'
             )
         return EvidenceCurve(self._problem, self._found)
 
@@ -556,7 +518,7 @@ class PhyRVM(TreeRegressor):
         if self.prior != "auto":
             return self.prior
         chosen = isinstance(self.kernel, str) and self.kernel == FEATURES
-        if not chosen or self.lambda_update == "analytic":
+        if not chosen:
             return "ard"
         n, d = columns.shape
         return "smooth" if d * _ROWS_A_FEATURE >= n else "priced"
@@ -570,11 +532,6 @@ class PhyRVM(TreeRegressor):
                 )
             check_positive("pagel_lambda", self.pagel_lambda, or_zero=True)
         check_choice("prior", self.prior, ["auto", "ard", "priced", "smooth"])
-        check_choice("lambda_update", self.lambda_update, ["evidence", "analytic"])
-        if self.prior in ("priced", "smooth") and self.lambda_update == "analytic":
-            raise InvalidInputError('The printed update of lambda is for prior="ard" alone.')
-        check_choice("analytic_sign", self.analytic_sign, ["minus", "plus"])
-        check_choice("analytic_form", self.analytic_form, ["5.48", "5.49"])
         check_choice("prediction", self.prediction, ["conditional", "marginal"])
 
 

@@ -47,7 +47,7 @@ def draw_tinted(
     kept = np.unique(tint)
     paths = []
     for one in kept:
-        ends = joined(pieces[tint == one])
+        ends = join_pieces(pieces[tint == one])
         codes = np.tile([Path.MOVETO, Path.LINETO], len(ends))
         paths.append(Path(ends.reshape(-1, 2), codes))
     lines = PathCollection(
@@ -62,7 +62,7 @@ def draw_tinted(
     return TintedLines(lines, ScalarMappable(Normalize(low, high), colours))
 
 
-def joined(ends: Array) -> Array:
+def join_pieces(ends: Array) -> Array:
     """Return pieces, shape (m, 2, 2); those that go straight on become one."""
     x, y = (ends[:, 1] - ends[:, 0]).T
     goes_on = (ends[1:, 0] == ends[:-1, 1]).all(axis=1)

@@ -15,7 +15,7 @@ def to_json(findings: ReportFindings, *, pictures: bool = False) -> str:
 
         {
           "format": "parsimon-findings",
-          "format_version": 2,
+          "format_version": 3,
           "table": {"name": "pima", "n_rows": 768, "target": "diabetes", "task": ..., ...},
           "studies": [{"positive": "yes", "model": {...}, "front": [...], "honest": {...}, ...}],
           "run": {"version": "0.1.0", "seed": 0, "date": "2026-01-31", "command": ..., ...},

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from parsimon._notebook import block, drawing, sentence
+from parsimon.report.effect_findings import EffectFinding
 from parsimon.report.feature_findings import FeatureFront
 from parsimon.report.row_findings import CalibrationBin as CalibrationBin
-from parsimon.report.row_findings import CategoryFinding as CategoryFinding
 from parsimon.report.row_findings import Interval as Interval
 from parsimon.report.row_findings import Roc as Roc
 from parsimon.report.row_findings import RowExplanation as RowExplanation
@@ -134,7 +134,6 @@ class TableFindings:
 
 
 Band: TypeAlias = Literal["strong", "some", "little", "none"]
-Shape: TypeAlias = Literal["rising", "falling", "linear", "periodic", "turning", "flat", "unclear"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,20 +143,7 @@ class VariableFinding:
     ratio: Its error divided by the baseline's.
     band: By that ratio: below 0.25, 0.8, 1, and from 1 on (He 2016, table 5.2).
     log_bayes_factor: Log evidence of its model minus that of the baseline.
-    rising, falling: Posterior probabilities that the average slope of the latent function is
-        positive, or negative; the average is over the rows, along their ranks.
-    turning: Posterior probability that it rises somewhere among the rows and falls elsewhere,
-        both by a fifth of its range or more.
-    shape: "flat" (a constant does as well), "periodic" or "linear" (that kernel wins),
-        "turning", or else "rising" or "falling" (that probability is at least 0.95), else
-        "unclear".
-    period: Of a periodic kernel.
-    slope: Of a linear kernel: change of the latent mean for each unit.
     in_model: Whether the best structure uses it.
-    judged_between: The part of the range in which a turn was looked for: from the quantile of
-        5 % of the rows to that of 95 %.
-    line: Over how many rows a straight line stays within the drawn band; where the claim is one
-        it is drawn too. Empty if nothing is drawn.
     """
 
     variable: Variable
@@ -165,16 +151,7 @@ class VariableFinding:
     ratio: float
     band: Band
     log_bayes_factor: float
-    rising: float
-    falling: float
-    shape: Shape
-    turning: float = 0.0
-    period: float | None = None
-    slope: float | None = None
     in_model: bool = False
-    judged_between: tuple[float, float] | None = None
-    line: Literal["", "all", "most", "few"] = ""
-    picture: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,16 +164,12 @@ class ComponentFinding:
         be negative, and NaN where it is not known.
     strength: Standard deviation of the part's exact posterior mean over the rows, in the full
         model.
-    direction: Of a one-variable part in the full model.
     """
 
     alone: ModelFinding
     cumulative: ModelFinding
     gain: float
     strength: float
-    direction: Shape = "unclear"
-    picture: str = ""
-    cumulative_picture: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +184,6 @@ class InteractionFinding:
     additive: ModelFinding
     gain: float
     log_bayes_factor: float
-    picture: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,7 +191,7 @@ class OuterFold:
     """What the whole search found on one outer training part, and its error outside it.
 
     error, baseline_error: Of a number, shares of what the baseline leaves in the rows of all folds.
-    claims: What the training part supports.
+    claims: What the training part supports; None if there was no time to look.
     """
 
     n_train: int
@@ -229,7 +201,7 @@ class OuterFold:
     guide_error: float
     words: str
     variables: tuple[str, ...]
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[Claim, ...] | None = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -388,12 +360,14 @@ class Study:
     """One question and everything found about it.
 
     positive, negative: The class that is asked for, what stands against it; empty for a number.
-    model: The best structure; the baseline if there is none.
+    model: The best structure; the baseline if there is none, or nothing was searched.
     front: What each further unit of size buys, from the baseline on; `knee` and `chosen` are
         places in it, `front_variables` is the same for variables.
-    claims: What `n_claim_rows` rows (0 for all) support of the table's columns, the surest first.
+    search: How kernels were searched; None if they were not.
+    honest, checks, explained: Of the model to use; checks and rows of a table with one question.
+    claims: What `n_claim_rows` rows (0 for all) support of the table's columns, the surest first;
+        `effects` are how the target goes with them.
     explained: A few rows, taken apart; none where the model is no sum.
-    categories: What was observed at the levels of those that the model uses.
     left_out: What there was no time for.
     """
 
@@ -402,24 +376,24 @@ class Study:
     negative: str
     n_positive: int
     n_negative: int
-    structure_found: bool
     model: ModelFinding
     baseline: ModelFinding
-    front: tuple[ModelFinding, ...]
-    knee: int
-    chosen: int
-    front_variables: tuple[ModelFinding, ...]
-    variables: tuple[VariableFinding, ...]
-    components: tuple[ComponentFinding, ...]
-    interactions: tuple[InteractionFinding, ...]
-    honest: Honest | None
-    checks: Checks
-    search: SearchFindings
+    structure_found: bool = False
+    front: tuple[ModelFinding, ...] = ()
+    knee: int = 0
+    chosen: int = 0
+    front_variables: tuple[ModelFinding, ...] = ()
+    variables: tuple[VariableFinding, ...] = ()
+    components: tuple[ComponentFinding, ...] = ()
+    interactions: tuple[InteractionFinding, ...] = ()
+    search: SearchFindings | None = None
+    honest: Honest | None = None
+    checks: Checks = Checks(source="outer folds")
     claims: tuple[Claim, ...] = ()
     n_claim_rows: int = 0
+    effects: tuple[EffectFinding, ...] = ()
     front_picture: str = ""
     explained: tuple[RowExplanation, ...] = ()
-    categories: tuple[CategoryFinding, ...] = ()
     left_out: tuple[str, ...] = ()
 
 
@@ -549,19 +523,10 @@ class ModelComparison:
 
 @dataclass(frozen=True, kw_only=True)
 class RecommendedModel:
-    """The model to use and its file, where it is not the one that the studies describe.
-
-    columns: Of the table, those that it uses.
-    honest: How it does on the outer folds, for each study; the claims of the folds are the study's.
-    checks, explained: Of a table with one question.
-    """
+    """The model to use and its file; `columns` are those of the table that it uses."""
 
     name: str
     columns: tuple[str, ...]
-    honest: tuple[Honest | None, ...]
-    joint: Joint | None = None
-    checks: Checks | None = None
-    explained: tuple[RowExplanation, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -586,7 +551,7 @@ class Findings(ReportFindings):
 
     outline: ClassVar[str] = "table"
     format: ClassVar[str] = "parsimon-findings"
-    format_version: ClassVar[int] = 2
+    format_version: ClassVar[int] = 3
 
     table: TableFindings
     studies: tuple[Study, ...]

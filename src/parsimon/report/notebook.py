@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from parsimon._notebook import block, drawing, sentence, table
+from parsimon.report.effect_findings import EffectFinding
 from parsimon.report.figures.search_figures import words_by_column
 from parsimon.report.findings import Findings, Picture, ReportFindings
 
@@ -94,6 +95,7 @@ def _variable_rows(findings: Findings) -> list[dict[str, Any]]:
     """Return a row for each column; a category by the level that ranks highest."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for study in findings.studies:
+        effects = {one.columns: one for one in study.effects}
         for one in study.variables:
             column, name = one.variable.column, one.variable.name
             row = {
@@ -103,12 +105,10 @@ def _variable_rows(findings: Findings) -> list[dict[str, Any]]:
                 "error": one.model.error,
                 "ratio": one.ratio,
                 "log_bayes_factor": one.log_bayes_factor,
-                "shape": one.shape,
-                "rising": one.rising,
-                "falling": one.falling,
-                "turning": one.turning,
                 "in_model": one.in_model,
             }
+            effect = effects.get((column,), EffectFinding(columns=(column,)))
+            row |= {name: getattr(effect, name) for name in ("way", "rising", "falling", "turning")}
             known = rows.setdefault((study.positive, column), row)
             known["in_model"] |= one.in_model
     return list(rows.values())

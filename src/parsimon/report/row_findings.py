@@ -105,12 +105,3 @@ class LevelFinding:
     level: str
     n_rows: int
     value: Interval
-
-
-@dataclass(frozen=True, kw_only=True)
-class CategoryFinding:
-    """What was observed at the levels of a column, as the table has them."""
-
-    column: str
-    levels: tuple[LevelFinding, ...]
-    picture: str = ""

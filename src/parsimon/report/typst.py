@@ -67,7 +67,7 @@ class Drawing:
     height: float
 
 
-def drawing(svg: str) -> Drawing:
+def drawing_on_paper(svg: str) -> Drawing:
     """Return a drawing of a page as one for paper."""
     root = ElementTree.fromstring(svg)
     for element in root.iter():
@@ -187,7 +187,7 @@ def to_pdf(document: Document, path: str | os.PathLike[str], *, date: str = "") 
     import typst
 
     drawings = {
-        _file(number): drawing(figure.picture.svg).svg.encode()
+        _file(number): drawing_on_paper(figure.picture.svg).svg.encode()
         for number, figure in enumerate(_figures(document), start=1)
     }
     text = to_typst(document, date=date).encode()
@@ -299,7 +299,7 @@ class _Setter:
             if figure is None:
                 continue
             if isinstance(figure, Figure):
-                waiting.append((figure, drawing(figure.picture.svg)))
+                waiting.append((figure, drawing_on_paper(figure.picture.svg)))
                 continue
             yield from self._drawn(waiting)
             waiting = []

@@ -81,7 +81,7 @@ class HeldOut:
             yield np.where(rest > 1e-9 * weights, rest, 0.0)
 
 
-def held_out(
+def deal_out(
     groups: Indices, weights: Array, importance: Array | None = None, *, deal: int = 0
 ) -> HeldOut:
     """Deal the rows of each group out to folds; a row that counts three times is three rows.
@@ -245,7 +245,7 @@ def dealt(groups: Indices, weights: Array, importance: Array | None = None) -> t
     Shapes: groups (n,), weights (n,), importance (n,).
     """
     n_deals = N_DEALS if len(groups) <= FEW_ROWS else 1
-    return tuple(held_out(groups, weights, importance, deal=deal) for deal in range(n_deals))
+    return tuple(deal_out(groups, weights, importance, deal=deal) for deal in range(n_deals))
 
 
 class Trial(NamedTuple):
@@ -311,7 +311,7 @@ def choose_width(
     )
     base = np.concatenate([constant[deal.rows] for deal in deals])
     weights = shared_weights(deals)
-    is_kept = is_better(base - np.concatenate(best.losses), weights)
+    is_kept = gains_surely(base - np.concatenate(best.losses), weights)
     means = [(one.name, one.width, one.mean(deals)) for one in tried]
     return WidthChoice(
         best.kernel if is_kept else None,
@@ -354,7 +354,7 @@ def _from_wide_to_narrow(
         if weights @ (now.losses[0] - lowest.losses[0]) > 0.0:
             best = min([*before, *found], key=lambda one: one.mean(trials.deals))
             # Where nothing is found yet, narrower functions may: unless it is plain already.
-            if is_better(constant - best.losses[0], weights) or is_better(
+            if gains_surely(constant - best.losses[0], weights) or gains_surely(
                 now.losses[0] - lowest.losses[0], weights
             ):
                 break
@@ -370,7 +370,7 @@ def _dealt_again(
     """Return the same, what the first deal cannot tell from the best measured on all deals."""
     weights = trials.deals[0].weights
     least = min(tried, key=lambda one: one.mean(trials.deals)).losses[0]
-    is_close = [not is_better(one.losses[0] - least, weights) for one in tried]
+    is_close = [not gains_surely(one.losses[0] - least, weights) for one in tried]
     measured = list(tried)
     for parts in trials.deals[1:]:
         if sum(is_close) < 2 or (deadline is not None and time.monotonic() > deadline):
@@ -410,7 +410,7 @@ def _reach(kernel: Choice, nearest: tuple[Array, Array]) -> float:
     return 1.0 if isinstance(kernel, str) else float(kernel.gram(*nearest)[0, 0])
 
 
-def is_better(gains: Array, weights: Array) -> bool:
+def gains_surely(gains: Array, weights: Array) -> bool:
     """Return whether the mean gain is above its standard error."""
     mean = float(np.average(gains, weights=weights))
     variance = float(np.average((gains - mean) ** 2, weights=weights))
@@ -451,7 +451,7 @@ def automatic_names(estimator: Any) -> tuple[str, ...]:
         "laplacian": ("laplacian",),
     }
     is_named = estimator.kernel is None or isinstance(estimator.kernel, str)
-    if estimator.gamma is not None or estimator.input_relevance or not is_named:
+    if estimator.gamma is not None or not is_named:
         return ()
     return names.get(estimator.kernel, ())
 

@@ -8,7 +8,7 @@ model whose answers pass through them. `chosen_classes` is what `RVC()` begins w
 among which it chooses, and how its scores become probabilities.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,6 +18,8 @@ from scipy.special import expit, log_softmax, softmax
 
 from parsimon._data import Rows
 from parsimon._typing import Array, Indices
+from parsimon.inference.sparse_bayes import SparseBayes
+from parsimon.inference.sparse_bayes.softmax import SparseSoftmax
 from parsimon.rvm._automatic import (
     HeldOut,
     ScaledRows,
@@ -28,7 +30,7 @@ from parsimon.rvm._automatic import (
     half_time,
     shared_weights,
 )
-from parsimon.rvm._classes import ClassModel, class_model, fit_classes
+from parsimon.rvm._classes import ClassModel, class_model
 from parsimon.rvm._dictionary import BasisFunctions
 from parsimon.rvm._machine import far_column, shared_columns
 from parsimon.rvm._setup import Dictionary
@@ -244,7 +246,7 @@ class ChosenClasses(NamedTuple):
 
 def chosen_classes(
     estimator: Any,
-    rough: Any,
+    fit: Callable[..., list[SparseBayes | SparseSoftmax]],
     rows: Rows,
     codes: Indices,
     n_classes: int,
@@ -256,7 +258,7 @@ def chosen_classes(
 
     Shapes: codes (n,), importance (n,): weights that are due to the classes.
 
-    rough: The same estimator with the options of fits that only compare.
+    fit: `fit_classes` with the options of fits that only compare.
     """
     table = ScaledRows.of(estimator, rows)
     own, some = table.sample(codes)
@@ -266,9 +268,7 @@ def chosen_classes(
         train = np.flatnonzero(left > 0.0)
         made = Dictionary(basis, design[train], None, ())
         weights = left[train]
-        fits = fit_classes(
-            rough, made, codes_some[train], n_classes, row_weights=weights, deadline=half
-        )
+        fits = fit(made, codes_some[train], n_classes, row_weights=weights, deadline=half)
         shared = shared_columns(basis, [fit.active for fit in fits])
         model = class_model(
             fits,

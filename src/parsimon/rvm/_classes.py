@@ -3,8 +3,8 @@
 `fit_classes` makes the sparse fits of two or more classes on one dictionary, `class_model` the
 model of them: `OneVsRestMachines` keeps one machine for each class (a single one for two classes),
 `SoftmaxClasses` one posterior of the weights of all classes. Both answer the same questions, so
-that the classifier does not ask which it has. `shown` is what a fitted machine shows of itself:
-which rows or features matter, and how much.
+that the classifier does not ask which it has. `show_weights` is what a fitted machine shows of
+itself: which rows or features matter, and how much.
 """
 
 import time
@@ -45,7 +45,7 @@ from parsimon.rvm._machine import (
     Shared,
     make_machine,
 )
-from parsimon.rvm._setup import Dictionary, sparse_options
+from parsimon.rvm._setup import Dictionary
 
 _TINY = np.finfo(np.float64).tiny
 
@@ -291,21 +291,22 @@ def class_targets(codes: Indices, n_classes: int) -> Array:
 
 
 def fit_classes(
-    estimator: Any,
     made: Dictionary,
     codes: Indices,
     n_classes: int,
     *,
+    algorithm: str,
+    joint: bool,
+    options: dict[str, Any],
     row_weights: Array,
     deadline: float | None,
 ) -> list[SparseBayes | SparseSoftmax]:
-    """Return one sparse fit of all classes, or one for each class against the rest.
+    """Return one sparse fit of all classes together, or one for each class against the rest.
 
     Shapes: codes (n,), row_weights (n,).
     """
-    options = sparse_options(estimator)
     left = None if deadline is None else max(deadline - time.monotonic(), _LEAST_TIME)
-    if n_classes > 2 and estimator.multi_class == "multinomial":
+    if n_classes > 2 and joint:
         return [
             softmax_sparse(
                 made.design,
@@ -318,10 +319,12 @@ def fit_classes(
         ]
     targets = class_targets(codes, n_classes).T
     starts = made.starts or (None,) * len(targets)
-    options["row_weights"] = row_weights
-    options["time_limit"] = None if left is None else left / len(targets)
+    shared = options | {
+        "row_weights": row_weights,
+        "time_limit": None if left is None else left / len(targets),
+    }
     calls = [
-        (estimator.algorithm, made.design, target, options | {"start": start})
+        (algorithm, made.design, target, shared | {"start": start})
         for target, start in zip(targets, starts, strict=True)
     ]
     if len(calls) == 1:
@@ -355,7 +358,7 @@ class Shown(NamedTuple):
     bias_alpha: Any
 
 
-def shown(basis: BasisFunctions, weights: Array, alpha: Array, n_features: int) -> Shown:
+def show_weights(basis: BasisFunctions, weights: Array, alpha: Array, n_features: int) -> Shown:
     """Return what is shown of the functions in a model.
 
     Shapes: weights, alpha (k, n_columns).

@@ -287,8 +287,6 @@ def make_basis(
     X: Array,
     *,
     gamma: float | str = "scale",
-    degree: int = 3,
-    coef0: float = 0.0,
     bias: bool = True,
     centres: Any = None,
     row_weights: Array | None = None,
@@ -321,9 +319,7 @@ def make_basis(
         every = np.arange(n_functions)
         return BasisFunctions(DictionaryColumns(kernel, points, every), every, bias)
     if isinstance(kernel, str):
-        kernel = named_kernel(
-            kernel, X, gamma=gamma, degree=degree, coef0=coef0, row_weights=row_weights
-        )
+        kernel = named_kernel(kernel, X, gamma=gamma, row_weights=row_weights)
     if not callable(kernel):
         raise InvalidInputError(
             "kernel must be a kernel, a dictionary, a callable or one of "
@@ -337,8 +333,6 @@ def named_kernel(
     X: Array,
     *,
     gamma: float | str = "scale",
-    degree: int = 3,
-    coef0: float = 0.0,
     row_weights: Array | None = None,
 ) -> Kernel:
     """Return the kernel of scikit-learn's name, with the meaning it has in SVC.
@@ -360,7 +354,7 @@ def named_kernel(
         raise InvalidInputError(
             f'gamma must be positive, "scale", "auto" or "evidence"; got {gamma!r}.'
         )
-    return as_kernel(name, gamma=gamma, degree=degree, coef0=coef0, X=X)
+    return as_kernel(name, gamma=gamma, X=X)
 
 
 def _gamma_of(spread: float, n_columns: int, name: str) -> float:

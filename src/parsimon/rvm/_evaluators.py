@@ -11,13 +11,6 @@ How complex a model is, the last objective of the search:
 - "degrees_of_freedom": :math:`\sum_m 1 / (1 + \alpha_m)` as Clark (2011, eq 3.18) printed it, the
   bias included. It measures shrinkage only: all columns on at a huge precision have almost no
   complexity, while their scores, tiny as they are, still rank the rows as well as a large model.
-- "trace": :math:`\mathrm{tr}(\Phi \Sigma \Phi^T B)`, the trace of the smoothing matrix with the
-  noise of the fitted mode, :math:`\Sigma = (\Phi^T B \Phi + A)^{-1}`.
-- "gammas": :math:`\sum_m 1 - \alpha_m \Sigma_{mm}` (Tipping 2001, eq 17): the same number
-  computed from the prior's side.
-
-The last three all fall to zero as alpha grows, whatever the rates: with exact thresholds they
-reward models that are nearly indifferent everywhere.
 """
 
 from collections.abc import Callable
@@ -25,15 +18,13 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.special import softmax
 
 from parsimon._checks import check_choice
 from parsimon._typing import Array, Indices, Mask
 from parsimon.inference.irls import logistic_modes
-from parsimon.inference.sparse_bayes.multinomial import contrast_hessian, softmax_mode
-from parsimon.inference.sparse_bayes.spread import inverse_precision
-from parsimon.rvm._genome import Genome, alpha_of
+from parsimon.inference.sparse_bayes.multinomial import softmax_mode
+from parsimon.rvm._genome import OBJECTIVES, Genome, alpha_of
+from parsimon.rvm._machine import printed_complexity
 from parsimon.rvm._problem import RelevanceProblem
 from parsimon.rvm._sweep import (
     ClassSweep,
@@ -44,8 +35,6 @@ from parsimon.rvm._sweep import (
     rates_at,
 )
 
-# The first is maximised, the others are minimised.
-OBJECTIVES = ("tpr", "fpr", "complexity")
 # Twice the gain in log posterior that is still to be had where a fit in the search stops. The
 # order of the rows is settled long before; whatever is returned is fitted anew.
 SEARCH_TOL = 1e-3
@@ -53,7 +42,7 @@ SEARCH_TOL = 1e-3
 LARGEST_SCORE = 30.0
 MAX_ITER = 50
 
-COMPLEXITIES = ("active", "degrees_of_freedom", "trace", "gammas")
+COMPLEXITIES = ("active", "degrees_of_freedom")
 
 
 def check_complexity(name: str) -> str:
@@ -66,65 +55,11 @@ def active_count(active: list[int], *, has_bias: bool) -> int:
     return len(active) - (has_bias and active[0] == 0)
 
 
-def degrees_of_freedom(alpha: Array) -> float:
-    """Return the printed complexity of precisions alpha, shape (m,), at unit noise."""
-    return float((1.0 / (1.0 + alpha)).sum())
-
-
-def smoothing_trace(columns: Array, curvature: Array, alpha: Array) -> float:
-    """Return the trace of the smoothing matrix.
-
-    Shapes: columns (m, n), curvature (n,), alpha (m,).
-    """
-    gram = (columns * curvature) @ columns.T
-    return float((_covariance(gram, alpha) * gram).sum())
-
-
-def sum_of_gammas(columns: Array, curvature: Array, alpha: Array) -> float:
-    """Return how many weights the data determine; arguments as in `smoothing_trace`."""
-    gram = (columns * curvature) @ columns.T
-    return float((1.0 - alpha * np.diagonal(_covariance(gram, alpha))).sum())
-
-
-def _covariance(gram: Array, alpha: Array) -> Array:
-    """Return the inverse of gram + diag(alpha), scaled first: alpha spans 24 decades."""
-    hessian = gram + np.diag(alpha)
-    scale = 1.0 / np.sqrt(np.diagonal(hessian))
-    scaled = hessian * scale[:, None] * scale
-    identity = np.eye(len(alpha))
-    try:
-        inverse: Array = cho_solve(cho_factor(scaled, lower=True), identity)
-    except np.linalg.LinAlgError:
-        # Identical columns with hardly any prior.
-        inverse = np.asarray(np.linalg.pinv(scaled, hermitian=True), dtype=np.float64)
-    covariance: Array = inverse * scale[:, None] * scale
-    return covariance
-
-
-def class_complexity(
-    name: str,
-    active: list[int],
-    alpha: Array,
-    *,
-    has_bias: bool,
-    design: Array,
-    scores: Array,
-    weights: Array,
-) -> float:
-    """Return the complexity of a model whose classes share their precisions.
-
-    Shapes: alpha (m,), design (n, m), scores (n, n_classes), weights (n,).
-    """
+def measure_complexity(name: str, active: list[int], alpha: Array, *, has_bias: bool) -> float:
+    """Return the complexity of columns that are on; shapes: alpha (m,)."""
     if name == "active":
         return float(active_count(active, has_bias=has_bias))
-    if name == "degrees_of_freedom":
-        return degrees_of_freedom(alpha)
-    hessian = contrast_hessian(design, softmax(scores, axis=1), alpha, weights)
-    precision = np.tile(alpha, scores.shape[1] - 1)
-    covariance = inverse_precision(hessian)[0]
-    if name == "gammas":
-        return float(np.sum(1.0 - precision * np.diagonal(covariance)))
-    return float(np.sum(covariance * (hessian - np.diag(precision))))
+    return printed_complexity(alpha)
 
 
 class SweptGenome(NamedTuple):
@@ -133,11 +68,9 @@ class SweptGenome(NamedTuple):
     Shapes: values (c, m), cutoffs (c,).
 
     genome: Returns what is kept of it; most are refused.
-    scores: Of all rows, as its evaluator reads them.
     """
 
     genome: Callable[[], Genome]
-    scores: Array
     values: Array
     cutoffs: Array
 
@@ -155,9 +88,6 @@ class GenomeEvaluator(Protocol):
 
     def evaluate(self, genes: dict[int, float], parent: Genome | None) -> SweptGenome:
         """Fit a genome, beginning at its parent's weights, and sweep its thresholds."""
-
-    def correct(self, swept: SweptGenome, chosen: Mask) -> Mask:
-        """Return which rows the chosen points predict right, shape (c, n)."""
 
     def offsets(self, cutoffs: Array) -> Array:
         """Return what is subtracted from scores at the cutoffs of points."""
@@ -227,7 +157,9 @@ class GenomeFitter:
             tol=self.tol,
             largest_score=LARGEST_SCORE,
         )
-        complexity = self._complexity(active, alpha, rows, modes.scores)
+        complexity = measure_complexity(
+            self.complexity, active, alpha, has_bias=self.problem.has_bias
+        )
         return FittedGenome(active, levels, modes.weights, modes.scores.ravel(), complexity)
 
     def corners(self, fitted: FittedGenome, rows: RateRows) -> tuple[Array, Array]:
@@ -244,18 +176,6 @@ class GenomeFitter:
         values[:, 2] = fitted.complexity
         return values
 
-    def _complexity(self, active: list[int], alpha: Array, rows: FitRows, scores: Array) -> float:
-        """Return the complexity of a fitted genome; a mean over its fits if it depends on them."""
-        if self.complexity == "active":
-            return float(active_count(active, has_bias=self.problem.has_bias))
-        if self.complexity == "degrees_of_freedom":
-            return degrees_of_freedom(alpha)
-        measure = smoothing_trace if self.complexity == "trace" else sum_of_gammas
-        columns = self.problem.rows.columns[active]
-        decay = np.exp(-np.abs(scores))
-        curvatures = rows.weights * decay / (1.0 + decay) ** 2
-        return float(np.mean([measure(columns, curvature, alpha) for curvature in curvatures]))
-
 
 class TwoClassEvaluator:
     """Rates of two classes on all rows, or means over the folds in which rows are held out."""
@@ -270,21 +190,14 @@ class TwoClassEvaluator:
         else:
             held = folds == np.arange(folds.max() + 1)[:, None]
             trained = ~held
-        self._fitter, self._labels = fitter, problem.labels > 0
+        self._fitter = fitter
         self._fit_rows = fit_rows(problem, trained)
         self._rate_rows = rate_rows(*problem.counts(held))
-        # Where in the flattened scores the held-out score of each row is.
-        self._entries = folds * problem.rows.columns.shape[1] + problem.rows.which
 
     def evaluate(self, genes: dict[int, float], parent: Genome | None) -> SweptGenome:
         fitted = self._fitter.fit(genes, parent, self._fit_rows)
         values, cutoffs = self._fitter.corners(fitted, self._rate_rows)
-        return SweptGenome(fitted.genome, fitted.scores, values, cutoffs)
-
-    def correct(self, swept: SweptGenome, chosen: Mask) -> Mask:
-        positive = swept.scores[self._entries] > swept.cutoffs[chosen, None]
-        right: Mask = positive == self._labels
-        return right
+        return SweptGenome(fitted.genome, values, cutoffs)
 
     def offsets(self, cutoffs: Array) -> Array:
         return cutoffs
@@ -318,12 +231,7 @@ class ManyClassEvaluator:
         genome, scores, complexity = self._fitted(genes, parent)
         numbers, rates = self._sweep(scores, self._problem.codes, self._gains)
         values = np.column_stack([rates, np.full(len(rates), complexity)])
-        return SweptGenome(lambda: genome, scores, values, numbers)
-
-    def correct(self, swept: SweptGenome, chosen: Mask) -> Mask:
-        predicted = self._sweep.predicted(swept.scores, swept.cutoffs[chosen])
-        right: Mask = predicted == self._problem.codes
-        return right
+        return SweptGenome(lambda: genome, values, numbers)
 
     def offsets(self, cutoffs: Array) -> Array:
         return -self._sweep.offsets(cutoffs)
@@ -336,7 +244,7 @@ class ManyClassEvaluator:
         active = sorted(genes)
         levels = [genes[column] for column in active]
         alpha, design = alpha_of(levels), problem.design[:, active]
-        scores, complexities = np.empty((len(design), n_classes)), []
+        scores = np.empty((len(design), n_classes))
         # A block of n_classes rows for each fold; the last column is a zero for new columns.
         weights = np.zeros((len(self._held) * n_classes, len(active) + 1))
         begin = None if parent is None else parent.weights_for(active)
@@ -353,15 +261,5 @@ class ManyClassEvaluator:
                 largest_score=LARGEST_SCORE,
             )
             weights[block, :-1], scores[held] = mode.weights, mode.scores[held]
-            complexities.append(
-                class_complexity(
-                    self._complexity,
-                    active,
-                    alpha,
-                    has_bias=problem.has_bias,
-                    design=design,
-                    scores=mode.scores,
-                    weights=row_weights,
-                )
-            )
-        return Genome(active, levels, weights), scores, float(np.mean(complexities))
+        complexity = measure_complexity(self._complexity, active, alpha, has_bias=problem.has_bias)
+        return Genome(active, levels, weights), scores, complexity

@@ -1,21 +1,24 @@
-"""Which columns are on and how strongly each is held back: the genome, and how it changes.
+"""Genomes, which columns are on and how strongly each is held back; how they change and are kept.
 
 A genome lists its active columns with the base-10 logarithm of their prior precision alpha; every
 other column is off (alpha infinite). The moves are those of Clark (2011), section 3.4.1, with
 what it leaves open decided here: components are changed without replacement within a call, a
-move that is impossible becomes one that is possible, and no genome is ever empty.
+move that is impossible becomes one that is possible, and no genome is ever empty. `Elite` holds the
+non-dominated operating points of a search, each with the genome behind it.
 """
 
-from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 
-from parsimon._typing import AnyArray, Array
+from parsimon._typing import AnyArray, Array, Indices, Mask
+from parsimon.pareto import Archive
 
+# The first is maximised, the others are minimised.
+OBJECTIVES = ("tpr", "fpr", "complexity")
 # Precisions below the smallest are clipped to it; above the largest the column is switched off.
 LOWEST_LEVEL, HIGHEST_LEVEL = -12.0, 12.0
 STEP_SCALE = 2.0
@@ -120,24 +123,6 @@ class Moves:
                 levels[idle] = _random_level(rng)
         return self._not_empty(levels, set(), rng)
 
-    def cross(
-        self,
-        first: dict[int, float],
-        second: dict[int, float],
-        rng: np.random.Generator,
-        n_cuts: int = 5,
-    ) -> dict[int, float]:
-        """Cut both at random places and take the pieces in turn from the one and the other.
-
-        The cuts are uniform over the whole vector of columns, active or not.
-        """
-        cuts = sorted(int(rng.random() * (self.n_columns + 1)) for _ in range(n_cuts))
-        pieces = chain(
-            ((c, v, 0) for c, v in first.items()), ((c, v, 1) for c, v in second.items())
-        )
-        child = {c: level for c, level, side in pieces if bisect_right(cuts, c) % 2 == side}
-        return self._not_empty(child, set(), rng)
-
     def _inactive(
         self, levels: dict[int, float], touched: set[int], rng: np.random.Generator
     ) -> int | None:
@@ -196,3 +181,172 @@ def genomes_from(arrays: Mapping[str, AnyArray]) -> list[Genome]:
         for columns, heights, fitted in zip(active, levels, weights, strict=True)
         if len(columns)
     ]
+
+
+class ArchivePoint(NamedTuple):
+    """A member: the number of its genome, and its cutoff."""
+
+    genome: int
+    cutoff: float
+
+
+class Elite:
+    """The non-dominated points of a search and their genomes."""
+
+    def __init__(
+        self, names: Sequence[str] = OBJECTIVES, maximise: Sequence[str] = OBJECTIVES[:1]
+    ) -> None:
+        self._archive = Archive(names, maximise=maximise)
+        self._points: dict[int, ArchivePoint] = {}
+        self._counts: dict[int, int] = {}
+        self.genomes: dict[int, Genome] = {}
+        self._order: list[int] = []
+        self._place: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._archive)
+
+    @property
+    def n_objectives(self) -> int:
+        """How many objectives there are."""
+        return len(self._archive.directions)
+
+    @property
+    def n_genomes(self) -> int:
+        """How many distinct genomes there are."""
+        return len(self._order)
+
+    @property
+    def order(self) -> list[int]:
+        """Numbers of the distinct genomes, in the order from which parents are drawn."""
+        return self._order
+
+    def draw(self, rng: np.random.Generator) -> Genome:
+        """Return a genome, each with the same chance."""
+        return self.genomes[self._order[int(rng.random() * len(self._order))]]
+
+    def offer(
+        self,
+        number: int,
+        genome: Callable[[], Genome],
+        values: Array,
+        cutoffs: Array,
+    ) -> Mask | None:
+        """Offer the points of one genome; return which entered, None if none did.
+
+        Shapes: values (c, m), cutoffs (c,).
+        """
+        first = self._archive.n_offered
+        entered, left = self._archive.insert(values)
+        accepted = entered.nonzero()[0].tolist()
+        if not accepted:
+            return None
+        # The genome first, so that no point is ever without one, whenever Ctrl-C comes.
+        self._count(number, genome, len(accepted))
+        for row in accepted:
+            self._points[first + row] = ArchivePoint(number, float(cutoffs[row]))
+        # Sorted, so that what follows does not depend on how the archive stores its members.
+        for member in sorted(left.tolist()):
+            self._uncount(self._points.pop(member).genome)
+        return entered
+
+    def members(self) -> tuple[Array, list[ArchivePoint]]:
+        """Return the objectives of all members, shape (k, m), and the members.
+
+        Members that an interruption left half entered are passed over.
+        """
+        numbers = self._archive.numbers.tolist()
+        known = [number in self._points for number in numbers]
+        points = [self._points[number] for number in numbers if number in self._points]
+        return self._archive.values[np.array(known, dtype=np.bool_)], points
+
+    def restore(
+        self, values: Array, points: Iterable[ArchivePoint], genomes: dict[int, Genome]
+    ) -> None:
+        """Fill an empty archive with members of another, both they and the genomes in order."""
+        self._archive.insert(values)
+        self._points = dict(enumerate(points))
+        for point in self._points.values():
+            self._counts[point.genome] = self._counts.get(point.genome, 0) + 1
+        self._order = list(genomes)
+        self._place = {number: place for place, number in enumerate(self._order)}
+        self.genomes = genomes
+
+    def _count(self, number: int, genome: Callable[[], Genome], more: int) -> None:
+        if number not in self._counts:
+            self._counts[number] = 0
+            self._place[number] = len(self._order)
+            self._order.append(number)
+            self.genomes[number] = genome()
+        self._counts[number] += more
+
+    def _uncount(self, number: int) -> None:
+        self._counts[number] -= 1
+        if self._counts[number]:
+            return
+        del self._counts[number], self.genomes[number]
+        place, last = self._place.pop(number), self._order.pop()
+        if last != number:  # the last one takes the place that became free
+            self._order[place], self._place[last] = last, place
+
+
+class ArchivePoints(NamedTuple):
+    """Operating points and the distinct genomes behind them.
+
+    Shapes: values (k, m), cutoffs (k,).
+
+    which (k,): Index of each point's genome.
+    """
+
+    values: Array
+    cutoffs: Array
+    which: Indices
+    genomes: list[Genome]
+
+
+def points_in(elites: Sequence[Elite]) -> ArchivePoints:
+    """Return the union of archives; of a point in several, the values of the last count."""
+    found: dict[tuple[int, float], Array] = {}
+    genomes: dict[int, Genome] = {}
+    for elite in elites:
+        values, points = elite.members()
+        genomes |= {point.genome: elite.genomes[point.genome] for point in points}
+        found |= {
+            (point.genome, point.cutoff): row for point, row in zip(points, values, strict=True)
+        }
+    place = {number: i for i, number in enumerate(genomes)}
+    return ArchivePoints(
+        np.array(list(found.values())).reshape(len(found), elites[0].n_objectives),
+        np.array([cutoff for _, cutoff in found], dtype=np.float64),
+        np.array([place[number] for number, _ in found], dtype=np.intp),
+        list(genomes.values()),
+    )
+
+
+def elite_arrays(elite: Elite, prefix: str) -> dict[str, AnyArray]:
+    """Return all that an archive holds as arrays whose names begin with `prefix`."""
+    values, points = elite.members()
+    arrays: dict[str, AnyArray] = {
+        "values": values,
+        "cutoffs": np.array([point.cutoff for point in points], dtype=np.float64),
+        "owners": np.array([point.genome for point in points], dtype=np.int64),
+        "order": np.array(elite.order, dtype=np.int64),
+        **genome_arrays([elite.genomes[number] for number in elite.order]),
+    }
+    return {f"{prefix}_{name}": array for name, array in arrays.items()}
+
+
+def refill(elite: Elite, arrays: Mapping[str, AnyArray], prefix: str) -> Elite:
+    """Put into an empty archive what `elite_arrays` stored, and return it."""
+    own = {
+        name.removeprefix(f"{prefix}_"): array
+        for name, array in arrays.items()
+        if name.startswith(f"{prefix}_")
+    }
+    order = own["order"].tolist()
+    points = [
+        ArchivePoint(int(owner), float(cutoff))
+        for owner, cutoff in zip(own["owners"], own["cutoffs"], strict=True)
+    ]
+    elite.restore(own["values"], points, dict(zip(order, genomes_from(own), strict=True)))
+    return elite

@@ -1,17 +1,16 @@
 """The search for machines that no other beats in the rates of all classes and in complexity.
 
-`search` runs Clark's algorithms 2 (no cross-validation), 3 (two archives) and 4 (K folds), or
-NSGA-II, on a `RelevanceProblem`, in the loop of `parsimon.pareto.run`; an `ArchiveResult` is what
-it returns. `ArchiveSearch` makes one child at a time from an unbounded archive,
-`PopulationSearch` a generation of children from a bounded population.
+`search` runs Clark's algorithms 2 (no cross-validation), 3 (two archives) and 4 (K folds) on a
+`RelevanceProblem`, in the loop of `parsimon.pareto.run`; an `ArchiveResult` is what it returns.
+`ArchiveSearch` makes one child at a time from an unbounded archive: `OneArchive` judges a genome on
+the rows it is fitted to or in K folds, `TwoArchives` on a second half of the rows.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -21,36 +20,35 @@ from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Checkpoint
-from parsimon.pareto.dominance import repeated_keys, row_keys, select_survivors
-from parsimon.pareto.run import Ending, OutOfTime, SearchOptions, Standing, child_generator, run
-from parsimon.rvm._archive import ArchivePoints, EntryTest, OneArchive, TwoArchives
+from parsimon.pareto.run import Ending, SearchOptions, Standing, child_generator, run
 from parsimon.rvm._evaluators import (
     GenomeEvaluator,
     GenomeFitter,
     ManyClassEvaluator,
     TwoClassEvaluator,
     check_complexity,
+    fit_rows,
 )
 from parsimon.rvm._genome import (
+    ArchivePoints,
+    Elite,
     Genome,
     Moves,
     alpha_of,
-    genome_arrays,
-    genomes_from,
+    elite_arrays,
     levels_of,
+    points_in,
+    refill,
 )
-from parsimon.rvm._problem import TWO_ARCHIVES, RelevanceProblem, folds_for, halves_for
-from parsimon.rvm._sweep import ClassSweep, Sweep, sweep_of
+from parsimon.rvm._problem import TWO_ARCHIVES, Halves, RelevanceProblem, folds_for, halves_for
+from parsimon.rvm._sweep import ClassSweep, Sweep, rate_rows, sweep_of
 
 # Iterations without an addition after which diversity is forced.
 PATIENCE = 20
 # Iterations between two looks at the progress bar, the callback and the history.
 REPORT_EVERY = 100
-CROSSOVER_RATE = 0.9
-ALGORITHMS = ("archive", "nsga2", "nsga2_crossover")
-# Clark gives 2000 generations for NSGA-II and nothing for the other algorithms.
-MAX_ITER = {"archive": 20_000, "nsga2": 2_000, "nsga2_crossover": 2_000}
-MAX_ITER_MANY_CLASSES = 5_000
+# With two classes, and with more.
+MAX_ITER, MAX_ITER_MANY_CLASSES = 20_000, 5_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,13 +124,10 @@ def search(
     mutations: int = 3,
     start: ChosenColumns | None = None,
     thresholds: str | float = "exact",
-    algorithm: str = "archive",
-    population_size: int = 300,
     max_iter: int | None = None,
     max_evaluations: int | None = None,
     stall: int | None = 100,
     time_limit: float | None = None,
-    entry: EntryTest | None = None,
     callback: Callable[[ArchiveResult], Any] | None = None,
     checkpoint: Checkpoint | str | Path | None = None,
     verbose: bool = False,
@@ -147,9 +142,8 @@ def search(
 
     [1] Clark (2011), Multi-Objective ROC learning for classification, chapter 3.
     """
-    check_choice("algorithm", algorithm, ALGORITHMS)
     if max_iter is None:
-        max_iter = MAX_ITER[algorithm] if problem.n_classes == 2 else MAX_ITER_MANY_CLASSES
+        max_iter = MAX_ITER if problem.n_classes == 2 else MAX_ITER_MANY_CLASSES
     if stall is not None:
         check_count("stall", stall)
     task = SearchTask(
@@ -161,7 +155,6 @@ def search(
         else sweep_of(thresholds),
         scheme,
         start,
-        entry,
     )
     options = SearchOptions(
         max_iter=max_iter,
@@ -174,10 +167,151 @@ def search(
         verbose=verbose,
         random_state=random_state,
     )
-    if algorithm == "archive":
-        return run(ArchiveSearch(task), options)
-    size = check_count("population_size", population_size, least=2)
-    return run(PopulationSearch(task, size, crossover=algorithm == "nsga2_crossover"), options)
+    return run(ArchiveSearch(task), options)
+
+
+class OneArchive:
+    """Algorithms 2 and 4 of Clark (2011): one archive, rates on all rows or on held-out folds."""
+
+    def __init__(self, evaluator: GenomeEvaluator) -> None:
+        self._evaluator = evaluator
+        self.elite = self._empty()
+        self.n_evaluations = 0
+
+    def _empty(self) -> Elite:
+        return Elite(self._evaluator.names, self._evaluator.maximise)
+
+    def points(self) -> ArchivePoints:
+        """Return the members and their genomes."""
+        found = points_in([self.elite])
+        return found._replace(cutoffs=self._evaluator.offsets(found.cutoffs))
+
+    def begin(self, rng: np.random.Generator) -> None:
+        """Do nothing: the folds are given."""
+
+    def consider(
+        self,
+        genes: dict[int, float],
+        parent: Genome | None,
+        rng: np.random.Generator,  # noqa: ARG002 - two archives split the rows again
+    ) -> bool:
+        """Fit a genome, offer its points, and tell whether any entered."""
+        self.n_evaluations += 1
+        swept = self._evaluator.evaluate(genes, parent)
+        number = self.n_evaluations
+        return self.elite.offer(number, swept.genome, swept.values, swept.cutoffs) is not None
+
+    def to_arrays(self) -> dict[str, AnyArray]:
+        """Return all that decides how the search goes on."""
+        return {"n_evaluations": np.array(self.n_evaluations), **elite_arrays(self.elite, "elite")}
+
+    def restore(self, arrays: dict[str, AnyArray]) -> None:
+        """Take up what `to_arrays` returned."""
+        self.n_evaluations = int(arrays["n_evaluations"])
+        self.elite = refill(self._empty(), arrays, "elite")
+
+
+class TwoArchives:
+    """Algorithm 3: what enters the training archive is offered to a validation archive.
+
+    When anything enters that one, the halves change roles ("swap"), or the rows are split anew
+    and the training archive is measured again ("shuffle", "stratified", "homogeneous"). This
+    is done after all thresholds of a model, never between two of them. The weights are those of
+    the training half throughout, also on the validation half.
+    """
+
+    def __init__(self, fitter: GenomeFitter, halves: Halves, *, swap: bool) -> None:
+        self._fitter, self._halves, self._swap = fitter, halves, swap
+        self.elite, self.validation_elite = Elite(), Elite()
+        self.n_evaluations = 0
+
+    def split(self, first: Mask) -> None:
+        """Take the chosen rows, shape (n,), as the training half, the others to validate."""
+        problem = self._fitter.problem
+        counted = problem.weights > 0
+        self.first = first
+        halves = [(first & counted)[None], (~first & counted)[None]]
+        self._fit_rows, self._other_fit_rows = (fit_rows(problem, half) for half in halves)
+        self._rate_rows, self._other_rate_rows = (
+            rate_rows(*problem.counts(half)) for half in halves
+        )
+
+    def begin(self, rng: np.random.Generator) -> None:
+        """Split the rows for the first time."""
+        self.split(self._halves(rng))
+
+    def to_arrays(self) -> dict[str, AnyArray]:
+        """Return all that decides how the search goes on."""
+        return {
+            "n_evaluations": np.array(self.n_evaluations),
+            "first": self.first,
+            **elite_arrays(self.elite, "training"),
+            **elite_arrays(self.validation_elite, "validation"),
+        }
+
+    def restore(self, arrays: dict[str, AnyArray]) -> None:
+        """Take up what `to_arrays` returned."""
+        self.n_evaluations = int(arrays["n_evaluations"])
+        self.split(arrays["first"])
+        self.elite = refill(Elite(), arrays, "training")
+        self.validation_elite = refill(Elite(), arrays, "validation")
+
+    @property
+    def elites(self) -> tuple[Elite, ...]:
+        return self.elite, self.validation_elite
+
+    def points(self) -> ArchivePoints:
+        """Return the members of both archives and their genomes."""
+        return points_in(self.elites)
+
+    def consider(
+        self, genes: dict[int, float], parent: Genome | None, rng: np.random.Generator
+    ) -> bool:
+        """Fit a genome, offer its points, and tell whether any entered."""
+        entered, validated = self._enter(self.n_evaluations + 1, genes, parent)
+        if validated:
+            if self._swap:
+                self._swapped()
+            else:
+                self._shuffled(rng)
+        return entered
+
+    def _swapped(self) -> None:
+        self.elite, self.validation_elite = self.validation_elite, self.elite
+        self._fit_rows, self._other_fit_rows = self._other_fit_rows, self._fit_rows
+        self._rate_rows, self._other_rate_rows = self._other_rate_rows, self._rate_rows
+        self.first = ~self.first
+
+    def _shuffled(self, rng: np.random.Generator) -> None:
+        """Split anew, and let the models of the training archive enter again.
+
+        All thresholds of each are swept again: with those alone that were members, the archive
+        would shrink at each split, because two that tell apart rows of the old half often give
+        the same rates on the new one, of which one point is kept.
+        """
+        members = {point.genome for point in self.elite.members()[1]}
+        genomes = self.elite.genomes
+        self.split(self._halves(rng))
+        self.elite, self.validation_elite = Elite(), Elite()
+        for number in sorted(members):
+            genome = genomes[number]
+            self._enter(number, genome.genes, genome)
+
+    def _enter(
+        self, number: int, genes: dict[int, float], parent: Genome | None
+    ) -> tuple[bool, bool]:
+        """Fit a genome on the training half; tell whether it entered there, and in the other."""
+        self.n_evaluations += 1
+        fitted = self._fitter.fit(genes, parent, self._fit_rows)
+        values, cutoffs = self._fitter.corners(fitted, self._rate_rows)
+        entered = self.elite.offer(number, fitted.genome, values, cutoffs)
+        if entered is None:
+            return False, False
+        # The weights are those of the training half on the other half, too.
+        cutoffs = cutoffs[entered]
+        values = self._fitter.at(fitted, self._other_rate_rows, cutoffs)
+        entered = self.validation_elite.offer(number, fitted.genome, values, cutoffs)
+        return True, entered is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +328,6 @@ class SearchTask:
     sweep: Sweep | ClassSweep
     scheme: Any = None
     start: ChosenColumns | None = None
-    entry: EntryTest | None = None
 
     def settings(self) -> dict[str, str]:
         """Return what decides the course of a search, for checkpoints to compare."""
@@ -206,19 +339,14 @@ class SearchTask:
             "evaluator": f"{self.complexity}, {self.sweep}",
             "moves": repr(self.moves),
             "start": "random" if self.start is None else "given",
-            "entry": "" if self.entry is None else _entry_words(self.entry),
             "problem": " ".join(_fingerprint(array) for array in arrays),
         }
 
     def archives(self, rng: np.random.Generator) -> OneArchive | TwoArchives:
         """Return empty archives."""
         if not isinstance(self.scheme, str):
-            return OneArchive(self.evaluator(rng), self.entry)
+            return OneArchive(self.evaluator(rng))
         check_choice("scheme", self.scheme, TWO_ARCHIVES)
-        if self.entry is not None:
-            raise InvalidInputError(
-                f'An entry test needs one archive, but scheme="{self.scheme}" has two. Use folds.'
-            )
         halves = halves_for(self.scheme, self.problem)
         return TwoArchives(self.fitter(), halves, swap=self.scheme == "swap")
 
@@ -251,15 +379,11 @@ class SearchTask:
         return [dict(zip(active.tolist(), levels_of(alpha), strict=True)), *singles[1:]]
 
 
-def _entry_words(test: EntryTest) -> str:
-    return f"{test.probability} of resamples {_fingerprint(test.counts)}"
-
-
 def _fingerprint(array: Any) -> str:
     return str(crc32(np.ascontiguousarray(array).tobytes()))
 
 
-def _result(points: ArchivePoints, ending: Ending) -> ArchiveResult:
+def found_result(points: ArchivePoints, ending: Ending) -> ArchiveResult:
     n_iter = REPORT_EVERY * np.arange(len(ending.trail))
     return ArchiveResult(
         values=points.values,
@@ -339,155 +463,4 @@ class ArchiveSearch:
         return self
 
     def result(self, state: "ArchiveSearch", ending: Ending) -> ArchiveResult:
-        return _result(state.archives.points(), ending)
-
-
-class PopulationState(NamedTuple):
-    """A population of operating points, the best first.
-
-    Shapes: values (k, 3), cutoffs (k,), levels (k,), room (k,).
-
-    owners (k,): Number of the genome of each point.
-    """
-
-    values: Array
-    cutoffs: Array
-    owners: AnyArray
-    levels: Indices
-    room: Array
-    genomes: dict[int, Genome]
-    n_evaluations: int
-
-
-class PopulationSearch:
-    """NSGA-II over the same genomes: a bounded population of operating points, as a process.
-
-    An individual is a genome with a cutoff. Every child is fitted once and all corners of its
-    staircase compete; the best `size` points of parents and children survive, by non-domination
-    level and then by crowding distance (Deb et al. 2002). Clark (2011, section 3.6) ran it with
-    300 individuals for 2000 generations, by mutation alone and with 5-point crossover.
-    """
-
-    title, keeps_states = "searching", True
-
-    def __init__(self, task: SearchTask, size: int, *, crossover: bool) -> None:
-        if isinstance(task.scheme, str) or task.entry is not None:
-            raise InvalidInputError(
-                "NSGA-II has one population: give it scheme=None or folds, and no entry test."
-            )
-        self.task, self.size, self.crossover = task, size, crossover
-
-    def settings(self) -> dict[str, str]:
-        name = "nsga2_crossover" if self.crossover else "nsga2"
-        size = {"population_size": repr(self.size)}
-        return {"search": f"ParetoRVC {name}", **size, **self.task.settings()}
-
-    def prepare(self, seed: np.random.SeedSequence) -> np.random.Generator:
-        self.evaluator = self.task.evaluator(child_generator(seed, 0))
-        self.genomes = self.task.first(self.size, child_generator(seed, 2))
-        return child_generator(seed, 1)
-
-    def begin(self, rng: np.random.Generator) -> PopulationState:  # noqa: ARG002 - all is given
-        nobody = np.empty(0)
-        numbers = np.empty(0, dtype=np.int64)
-        empty = PopulationState(
-            np.empty((0, len(self.evaluator.names))), nobody, numbers, numbers, nobody, {}, 0
-        )
-        return self._survived(empty, [(genes, None) for genes in self.genomes], None)
-
-    def step(
-        self, state: PopulationState, rng: np.random.Generator, deadline: float | None
-    ) -> PopulationState:
-        """Replace the population by the best of itself and as many children."""
-        return self._survived(state, [self._child(state, rng) for _ in range(self.size)], deadline)
-
-    def _child(
-        self, state: PopulationState, rng: np.random.Generator
-    ) -> tuple[dict[int, float], Genome]:
-        parent = mate(state, rng)
-        genes = parent.genes
-        if self.crossover and rng.random() < CROSSOVER_RATE:
-            genes = self.task.moves.cross(genes, mate(state, rng).genes, rng)
-        return self.task.moves.perturb(genes, rng), parent
-
-    def _survived(
-        self,
-        state: PopulationState,
-        children: list[tuple[dict[int, float], Genome | None]],
-        deadline: float | None,
-    ) -> PopulationState:
-        """Return the best points of a population and of children with their parents."""
-        values, cutoffs, owners = [state.values], [state.cutoffs], [state.owners]
-        genomes, number = dict(state.genomes), state.n_evaluations
-        for genes, parent in children:
-            if deadline is not None and time.monotonic() >= deadline:
-                raise OutOfTime
-            swept = self.evaluator.evaluate(genes, parent)
-            number += 1
-            genomes[number] = swept.genome()
-            values.append(swept.values)
-            cutoffs.append(swept.cutoffs)
-            owners.append(np.full(len(swept.cutoffs), number, dtype=np.int64))
-        table, every = np.concatenate(values), np.concatenate(owners)
-        signs = np.where(np.isin(self.evaluator.names, self.evaluator.maximise), -1.0, 1.0)
-        minimised = table * signs
-        rows, levels, room = select_survivors(
-            minimised,
-            np.zeros(len(table)),
-            min(self.size, len(table)),
-            duplicates=repeated_keys(row_keys(minimised)),
-        )
-        kept = every[rows]
-        return PopulationState(
-            table[rows],
-            np.concatenate(cutoffs)[rows],
-            kept,
-            levels,
-            room,
-            {number: genomes[number] for number in np.unique(kept).tolist()},
-            number,
-        )
-
-    def standing(self, state: PopulationState) -> Standing:
-        return Standing(state.n_evaluations)
-
-    def row(self, state: PopulationState) -> tuple[float, ...]:
-        return state.n_evaluations, len(state.values), len(state.genomes)
-
-    def note(self, state: PopulationState) -> str:
-        return f"{len(state.values)} points of {len(state.genomes)} models"
-
-    def finished(self, state: PopulationState) -> str | None:  # noqa: ARG002 - never by itself
-        return None
-
-    def to_arrays(self, state: PopulationState) -> dict[str, AnyArray]:
-        plain = state._asdict()
-        genomes = plain.pop("genomes")
-        numbers = np.array(list(genomes), dtype=np.int64)
-        stored = {f"point_{name}": np.asarray(array) for name, array in plain.items()}
-        return {**stored, "numbers": numbers, **genome_arrays(list(genomes.values()))}
-
-    def restore(self, arrays: dict[str, AnyArray]) -> PopulationState:
-        genomes = dict(zip(arrays["numbers"].tolist(), genomes_from(arrays), strict=True))
-        plain = {
-            name: arrays[f"point_{name}"]
-            for name in ("values", "cutoffs", "owners", "levels", "room")
-        }
-        n_evaluations = int(arrays["point_n_evaluations"])
-        return PopulationState(**plain, genomes=genomes, n_evaluations=n_evaluations)
-
-    def result(self, state: PopulationState, ending: Ending) -> ArchiveResult:
-        """Return the first level of the population."""
-        best: Mask = state.levels == 0
-        numbers, which = np.unique(state.owners[best], return_inverse=True)
-        genomes = [state.genomes[number] for number in numbers.tolist()]
-        points = ArchivePoints(state.values[best], state.cutoffs[best], which, genomes)
-        return _result(points, ending)
-
-
-def mate(state: PopulationState, rng: np.random.Generator) -> Genome:
-    """Return the genome of the better of two random points: lower level, then more room."""
-    n = len(state.values)
-    a, b = int(rng.random() * n), int(rng.random() * n)
-    better = (state.levels[b], -state.room[b]) < (state.levels[a], -state.room[a])
-    return state.genomes[int(state.owners[b if better else a])]
+        return found_result(state.archives.points(), ending)

@@ -11,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 from parsimon._checks import (
     check_choice,
     check_count,
-    check_positive,
     check_seconds,
     is_precomputed,
     shorten,
@@ -28,8 +27,9 @@ ALGORITHMS = ("fast", "em", "variational")
 Task: TypeAlias = Literal["regression", "classification"]
 # Functions among which a width is chosen; with more they sit at the rows it is chosen on.
 _MOST_CENTRES = 2000
-# Of fits that only compare widths.
-ROUGH_STEPS, ROUGH_TOLERANCE = 200, 0.1
+# Change in the logarithms of the precisions at which a fit stops, and one that compares widths.
+TOLERANCE, ROUGH_TOLERANCE = 1e-3, 0.1
+ROUGH_STEPS = 200
 
 
 class Dictionary(NamedTuple):
@@ -47,29 +47,25 @@ class Dictionary(NamedTuple):
     starts: tuple[SparseBayes | None, ...]
 
 
-def check_options(estimator: Any) -> None:
+def check_machine_options(estimator: Any) -> None:
     """Refuse options of `RVC` or `RVR` that cannot be used."""
     check_choice("algorithm", estimator.algorithm, ALGORITHMS)
-    check_choice("prior", estimator.prior, ["ard", "smooth"])
-    check_choice("input_relevance", estimator.input_relevance, [True, False])
     check_choice("bias", estimator.bias, [True, False])
     check_choice("far_variance", estimator.far_variance, [True, False])
-    check_choice("keep_rows", estimator.keep_rows, [True, False])
     check_count("max_iter", estimator.max_iter)
-    check_positive("tol", estimator.tol)
     check_seconds("time_limit", estimator.time_limit)
     if isinstance(estimator.gamma, str):
-        check_choice("gamma", estimator.gamma, ["scale", "auto", "evidence"])
-    if estimator.prior == "smooth" and estimator.algorithm == "variational":
+        check_choice("gamma", estimator.gamma, ["scale", "auto", "evidence", "inputs"])
+    if estimator.smoothness is not None and estimator.algorithm == "variational":
         raise InvalidInputError(
-            'The variational algorithm has no prior="smooth"; use algorithm="fast" or "em".'
+            'The variational algorithm has no smoothness; use algorithm="fast" or "em".'
         )
 
 
 def sparse_options(estimator: Any) -> dict[str, Any]:
     """Return the keyword arguments of a sparse fit that the options of an estimator ask for."""
-    options = {"max_iter": estimator.max_iter, "tol": estimator.tol}
-    if estimator.prior == "smooth":
+    options = {"max_iter": estimator.max_iter, "tol": TOLERANCE}
+    if estimator.smoothness is not None:
         options |= {"prior": "smooth", "smoothness": estimator.smoothness}
     return options
 
@@ -98,20 +94,13 @@ def make_dictionary(
 
     Shapes: targets (n,).
     """
-    by_evidence = estimator.input_relevance or (
-        isinstance(estimator.gamma, str) and estimator.gamma == "evidence"
-    )
+    by_evidence = isinstance(estimator.gamma, str) and estimator.gamma in ("evidence", "inputs")
     kernel = "rbf" if estimator.kernel is None else estimator.kernel
-    common = {
-        "degree": estimator.degree,
-        "coef0": estimator.coef0,
-        "bias": estimator.bias,
-    }
     if isinstance(kernel, str) and kernel in TABLES:
         if by_evidence:
             raise InvalidInputError(
-                f'kernel={kernel!r} has no width: gamma="evidence" and input_relevance=True '
-                "need a kernel that has."
+                f"kernel={kernel!r} has no width, which gamma={estimator.gamma!r} chooses; take "
+                "another kernel."
             )
         basis = make_basis(
             kernel, rows.X, places=rows.places, centres=estimator.centres, bias=estimator.bias
@@ -142,7 +131,7 @@ def make_dictionary(
         centres=points,
         places=numbers,
         row_weights=rows.weights,
-        **common,
+        bias=estimator.bias,
     )
     return Dictionary(basis, basis.design(rows.X), widths, starts)
 
@@ -168,11 +157,8 @@ def _widths(
         "time_limit": limit,
         "random_state": seed,
     }
-    if estimator.input_relevance:
-        widths = input_widths(kernel, rows.X, targets, **common)
-    else:
-        shape = {"degree": estimator.degree, "coef0": estimator.coef0}
-        widths = best_gamma(kernel, rows.X, targets, **shape, **common)
+    choose = input_widths if estimator.gamma == "inputs" else best_gamma
+    widths = choose(kernel, rows.X, targets, **common)
     if limit is not None and not widths.converged:
         warnings.warn(
             "The widths are those found in half of the time. Raise time_limit.",
@@ -186,7 +172,7 @@ def _widths(
 _MANY_TIMES, _ENOUGH_ROWS = 5, 20
 
 
-def warn_unless_converged(fits: Sequence[Any]) -> None:
+def warn_of_cut_fits(fits: Sequence[Any]) -> None:
     """Warn the caller of an estimator's `fit` if some of its fits stopped early."""
     reasons = [fit.reason for fit in fits if not fit.converged]
     if reasons:
@@ -207,16 +193,15 @@ def warn_of_explained_noise(n_rows: int, n_candidates: int, n_kept: int) -> None
     if n_candidates >= _MANY_TIMES * n_rows and 2 * n_kept >= n_rows >= _ENOUGH_ROWS:
         warnings.warn(
             f"{n_kept} of {n_candidates:,} columns were kept for {n_rows} rows, so that they "
-            f'explain the noise as well. prior="smooth" with smoothness={np.log(n_candidates):.1f}'
-            ", the logarithm of their number, asks more of a column.",
+            f"explain the noise as well. smoothness={np.log(n_candidates):.1f}, the logarithm of "
+            "their number, asks more of a column.",
             stacklevel=3,
         )
 
 
 def rough_options(estimator: Any) -> dict[str, Any]:
-    """Return the options of fits that only compare widths: what gains less changes no choice."""
-    return {
-        "algorithm": "fast",
+    """Return the options of sparse fits that only compare widths: what gains less is no choice."""
+    return sparse_options(estimator) | {
         "max_iter": min(ROUGH_STEPS, estimator.max_iter),
-        "tol": max(ROUGH_TOLERANCE, estimator.tol),
+        "tol": ROUGH_TOLERANCE,
     }

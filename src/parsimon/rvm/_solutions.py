@@ -21,7 +21,7 @@ from parsimon.inference.sparse_bayes.multinomial import softmax_mode
 from parsimon.pareto import Directions, Front
 from parsimon.pareto.choose import Figures
 from parsimon.pareto.front import restore
-from parsimon.rvm._automatic import held_out, is_better
+from parsimon.rvm._automatic import deal_out, gains_surely
 from parsimon.rvm._calibration import (
     Calibration,
     constant_calibration,
@@ -29,8 +29,8 @@ from parsimon.rvm._calibration import (
     held_out_losses,
 )
 from parsimon.rvm._dictionary import BasisFunctions
-from parsimon.rvm._evaluators import LARGEST_SCORE, OBJECTIVES
-from parsimon.rvm._genome import LOWEST_LEVEL
+from parsimon.rvm._evaluators import LARGEST_SCORE
+from parsimon.rvm._genome import LOWEST_LEVEL, OBJECTIVES
 from parsimon.rvm._machine import posterior_given
 from parsimon.rvm._search import ArchiveResult, ChosenColumns
 from parsimon.rvm._sweep import class_rates, rate_gains
@@ -119,7 +119,7 @@ class FrontSolutions:
         Scores that say no more of these than the class frequencies do are not used.
         """
         model, n_classes = self.models[self.which[row]], len(self.classes)
-        parts = held_out(self.codes, self.weights)
+        parts = deal_out(self.codes, self.weights)
         constant = constant_calibration(self.codes, self.weights, n_classes)
         if not len(model.active) or not parts.n_folds:
             return constant
@@ -130,7 +130,7 @@ class FrontSolutions:
             scores[own] = _scores(columns, self.codes, n_classes, model, left)[parts.rows[own]]
         latent, codes = np.hstack([scores, np.zeros_like(scores)]), self.codes[parts.rows]
         gains = constant.losses(latent, codes) - held_out_losses(latent, codes, parts, (0.0,))
-        if not is_better(gains, parts.weights):
+        if not gains_surely(gains, parts.weights):
             return constant
         return fitted_calibration(latent, codes, parts.weights, (0.0,))
 

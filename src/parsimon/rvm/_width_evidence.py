@@ -5,10 +5,10 @@
 moving is `moved`, which returns another one. A `WidthBox` says where theta may go, and
 `EvidenceProblems` hold the rows and targets.
 
-Gradient steps hold the columns in the model fixed. `climb` moves the widths of a sparse model.
-`common_climb` moves those of a model without sparsity, in which all functions share one precision:
-with so few numbers to choose, its evidence can hardly be overfitted, and it shows where a sparse
-model should begin.
+Gradient steps hold the columns in the model fixed. `climb_widths` moves the widths of a sparse
+model. `common_climb` moves those of a model without sparsity, in which all functions share one
+precision: with so few numbers to choose, its evidence can hardly be overfitted, and it shows where
+a sparse model should begin.
 """
 
 from collections.abc import Mapping
@@ -360,7 +360,7 @@ def shared_width(kernel: Kernel | MultiResolution) -> Leaf:
         or "lengthscale" in kernel.fixed
     ):
         raise InvalidInputError(
-            'input_relevance needs the kernel "rbf" or "laplacian", or a single '
+            'gamma="inputs" needs the kernel "rbf" or "laplacian", or a single '
             "SquaredExponential, Matern, RationalQuadratic or Laplacian whose lengthscale is free; "
             f"got {kernel}."
         )
@@ -450,7 +450,7 @@ class ActiveColumns(NamedTuple):
         return self._replace(log_alpha=log_alpha, log_noise=log_noise)
 
 
-def climb(
+def climb_widths(
     fits: Fits, family: WidthFamily, problems: EvidenceProblems, bounds: Array
 ) -> tuple[WidthFamily, Fits]:
     """Move the widths of a sparse model up its evidence, the columns in it as they are.

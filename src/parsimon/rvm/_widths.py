@@ -1,9 +1,10 @@
 """Widths of basis functions by maximum evidence: one for all inputs, or one for each.
 
 Read `best_gamma` first. Sparse fits and gradient steps take turns: a climb moves the widths of the
-columns in the model, and a sparse fit then decides anew which columns those are. `ascend` accepts
-only what raises the score, the evidence less a price for each column. The number of columns in the
-model makes a gradient step cheap, the number of columns to choose from makes a fit dear.
+columns in the model, and a sparse fit then decides anew which columns those are. `ascend_widths`
+accepts only what raises the score, the evidence less a price for each column. The number of
+columns in the model makes a gradient step cheap, the number of columns to choose from makes a fit
+dear.
 """
 
 from collections.abc import Mapping
@@ -37,7 +38,7 @@ from parsimon.rvm._width_evidence import (
     Task,
     WidthBox,
     WidthFamily,
-    climb,
+    climb_widths,
     common_climb,
     evidence_slope,
     input_box,
@@ -94,7 +95,7 @@ class WidthAscent:
     converged: bool
 
 
-def ascend(
+def ascend_widths(
     state: WidthState,
     problems: EvidenceProblems,
     bounds: Array,
@@ -111,7 +112,7 @@ def ascend(
     for _ in range(0 if state.is_flat else max_rounds):
         if problems.time_left == 0.0:
             break
-        family, starts = climb(state.fits, state.family, problems, bounds)
+        family, starts = climb_widths(state.fits, state.family, problems, bounds)
         found = WidthState(family, problems.fit(family, starts, roughly=True), problems.price)
         n_fits += 1
         gain = found.score - state.score
@@ -286,15 +287,13 @@ def chosen_rows(
     return rows
 
 
-def own_kernel(
-    kernel: Any, X: Array, *, degree: int = 3, coef0: float = 0.0
-) -> Kernel | MultiResolution:
+def own_kernel(kernel: Any, X: Array) -> Kernel | MultiResolution:
     """Return what has widths to choose: a kernel for a name, and kernels as they are."""
     if isinstance(kernel, Kernel | MultiResolution):
         return kernel
     if isinstance(kernel, str) and kernel in ("poly", "sigmoid"):
         # Without coef0 the gamma of "poly" is only a factor; it keeps this value.
-        return named_kernel(kernel, X, degree=degree, coef0=coef0)
+        return named_kernel(kernel, X)
     if isinstance(kernel, str) and kernel in (*_NAMED, "linear"):
         return as_kernel(kernel)
     what = repr(kernel) if isinstance(kernel, str) else f"a {type(kernel).__name__}"
@@ -333,7 +332,7 @@ def one_width(
 
 
 def ascended(family: WidthFamily, walks: list[WidthWalk], problem: WidthProblem) -> WidthAscent:
-    """WidthWalk, and ascend from the best place seen; see `walk` and `ascend`."""
+    """WidthWalk, and ascend from the best place seen; see `walk` and `ascend_widths`."""
     found: list[tuple[WidthState, Array]] = []
     for thetas, bounds, starts in walks:
         inside = np.clip(thetas, *bounds.T)
@@ -343,7 +342,7 @@ def ascended(family: WidthFamily, walks: list[WidthWalk], problem: WidthProblem)
         found += [(state, bounds) for state in states]
     best, bounds = max(found, key=lambda each: each[0].rank)
     is_fixed = bool((bounds[:, 0] == bounds[:, 1]).all())
-    ascent = ascend(
+    ascent = ascend_widths(
         best,
         problem.evidence,
         bounds,
@@ -434,9 +433,7 @@ class WidthFit:
     converged: bool
 
 
-def best_gamma(
-    kernel: Any, X: Array, targets: Array, *, degree: int = 3, coef0: float = 0.0, **options: Any
-) -> WidthFit:
+def best_gamma(kernel: Any, X: Array, targets: Array, **options: Any) -> WidthFit:
     r"""Choose the width of a kernel by the evidence of the sparse model.
 
     A model in which all functions share one precision shows where to look. Sparse fits on a grid of
@@ -455,7 +452,7 @@ def best_gamma(
     adapts the widths of each input with the same gradient.
     """
     problem = prepared(X, targets, **options)
-    own = own_kernel(kernel, problem.evidence.X, degree=degree, coef0=coef0)
+    own = own_kernel(kernel, problem.evidence.X)
     ascent = one_width(own, problem, keep_given=not isinstance(kernel, str))
     return _result(ascent, problem, gamma=_gamma(kernel, ascent.state.family.kernel))
 

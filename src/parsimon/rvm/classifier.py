@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -26,7 +27,7 @@ from parsimon.rvm._classes import (
     class_targets,
     fit_classes,
     flat,
-    shown,
+    show_weights,
     source,
 )
 from parsimon.rvm._dictionary import BasisFunctions
@@ -38,12 +39,12 @@ from parsimon.rvm._machine import (
 )
 from parsimon.rvm._setup import (
     Dictionary,
-    check_options,
+    check_machine_options,
     make_dictionary,
     prepared_rows,
     rough_options,
     sparse_options,
-    warn_unless_converged,
+    warn_of_cut_fits,
 )
 
 
@@ -66,30 +67,26 @@ class RVC(ClassifierMixin, BaseEstimator):
         of similarities in `fit` and similarities with the training rows, shape (m, n), in
         `predict`. A callable ``k(X, Z)`` returns similarities, shape (n, m); the method
         ``basis(X, centres)`` of any object returns basis functions, shape (n, M).
-    gamma : float, "scale", "auto", "evidence" or None
+    gamma : float, "scale", "auto", "evidence", "inputs" or None
         Width of the named kernels, as in SVC; "evidence" chooses it, or the free hyperparameters
         of a `Kernel` or the width of a `MultiResolution`, by maximum evidence. None, the default,
         scales the columns and chooses between them, a width and a constant on held-out rows
-        (see Notes); for "poly" and "sigmoid" it is "scale".
-    degree, coef0
-        Of "poly" and "sigmoid".
+        (see Notes); for "poly" and "sigmoid", of degree 3 and coef0 0, it is "scale".
+        "inputs" chooses a width for each input by evidence, for "rbf", "laplacian" and kernels
+        with lengthscales.
     algorithm : {"fast", "em", "variational"}
         Sequential: one function enters, changes or leaves at a time [2]_. "em" begins with all
         functions and updates all precisions at once [1]_, "variational" also integrates over
         the precisions; both are slower by far.
-    prior : {"ard", "smooth"}
-        "ard" has no preference among precisions; "smooth" penalises degrees of freedom [3]_ and
-        gives sparser models where functions are narrow.
-    smoothness : {"bic", "aic", "ric"} or float
-        What a degree of freedom costs under "smooth".
+    smoothness : {"bic", "aic", "ric"}, float or None
+        What a degree of freedom costs [3]_, which gives sparser models where functions are narrow:
+        half the logarithm of the number of rows, 1, that logarithm, or a number. None has no
+        preference among precisions. Not for "variational".
     multi_class : {"one_vs_rest", "multinomial"}, optional
         With three classes or more: one function for each class, fitted alone (at once on the
         workers of a `joblib.parallel_config`), whose probabilities are divided by their sum, or
         one model with the softmax likelihood, by the sequential algorithm. By default the latter
         where the width is chosen on held-out rows, the former otherwise.
-    input_relevance : bool
-        Choose a width for each input by evidence, for "rbf", "laplacian" and kernels with
-        lengthscales; `gamma` is then not used.
     centres : array of shape (c, d), int or None
         Where the functions sit: at these points, at so many training rows spread over the
         table, or at all of them. For tables too large for a square matrix give a number.
@@ -106,13 +103,8 @@ class RVC(ClassifierMixin, BaseEstimator):
     far_variance : bool
         Let the variance grow away from the training rows, where that of localised functions
         would vanish and make the model overconfident [4]_.
-    keep_rows : bool
-        Keep up to 2,000 training rows for the variance away from them, which is then exact and
-        slower; otherwise the relevance vectors and a few other rows stand for all.
     max_iter : int
         Steps of the algorithm.
-    tol : float
-        Change in the logarithms of the precisions at which it stops.
     time_limit : float, optional
         Seconds for the whole fit; the best so far is kept.
     random_state : int, Generator, SeedSequence, RandomState or None
@@ -144,7 +136,7 @@ class RVC(ClassifierMixin, BaseEstimator):
     degrees_of_freedom_ : float
         Sum over all weights of how far the data determine them, 1 - alpha * variance.
     input_relevance_ : ndarray of shape (d,)
-        With ``input_relevance=True``: how strongly each input matters in the kernel, in units of
+        With ``gamma="inputs"``: how strongly each input matters in the kernel, in units of
         its standard deviation; zero for one that does not.
     basis_ : BasisFunctions
         The functions in the model, a column of ones first if the bias is.
@@ -216,43 +208,31 @@ class RVC(ClassifierMixin, BaseEstimator):
         kernel: Any = None,
         *,
         gamma: float | str | None = None,
-        degree: int = 3,
-        coef0: float = 0.0,
         algorithm: Literal["fast", "em", "variational"] = "fast",
-        prior: Literal["ard", "smooth"] = "ard",
-        smoothness: float | Literal["bic", "aic", "ric"] = "bic",
+        smoothness: float | Literal["bic", "aic", "ric"] | None = None,
         multi_class: Literal["one_vs_rest", "multinomial"] | None = None,
-        input_relevance: bool = False,
         centres: Any = None,
         bias: bool = True,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         cutoff: Any = 0.0,
         response: Literal["averaged", "plug_in"] = "averaged",
         far_variance: bool = True,
-        keep_rows: bool = False,
         max_iter: int = 5000,
-        tol: float = 1e-3,
         time_limit: float | None = None,
         random_state: Seed = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.algorithm = algorithm
-        self.prior = prior
         self.smoothness = smoothness
         self.multi_class = multi_class
-        self.input_relevance = input_relevance
         self.centres = centres
         self.bias = bias
         self.class_weight = class_weight
         self.cutoff = cutoff
         self.response = response
         self.far_variance = far_variance
-        self.keep_rows = keep_rows
         self.max_iter = max_iter
-        self.tol = tol
         self.time_limit = time_limit
         self.random_state = random_state
 
@@ -278,14 +258,14 @@ class RVC(ClassifierMixin, BaseEstimator):
         RVC
             Itself.
         """
-        check_options(self)
+        check_machine_options(self)
         check_choice("response", self.response, ["averaged", "plug_in"])
         if self.multi_class is not None:
             check_choice("multi_class", self.multi_class, ["one_vs_rest", "multinomial"])
-        if self.multi_class == "multinomial" and (self.algorithm, self.prior) != ("fast", "ard"):
+        if self.multi_class == "multinomial" and not self._can_be_joint():
             raise InvalidInputError(
-                'multi_class="multinomial" is fitted by algorithm="fast" with prior="ard" alone; '
-                f"got {self.algorithm!r} and {self.prior!r}."
+                'multi_class="multinomial" is fitted by algorithm="fast" with smoothness=None '
+                f"alone; got {self.algorithm!r} and {self.smoothness!r}."
             )
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         X, y = validate_data(self, X, y, dtype=np.float64)
@@ -303,7 +283,7 @@ class RVC(ClassifierMixin, BaseEstimator):
         # The matrices are small: more threads would take longer, and change the last digits.
         with one_thread():
             fits = self._fitted(rows, own_codes, importance[rows.places], deadline)
-        warn_unless_converged(fits)
+        warn_of_cut_fits(fits)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -356,22 +336,29 @@ class RVC(ClassifierMixin, BaseEstimator):
     def _fitted(
         self, rows: Rows, codes: Indices, importance: Array, deadline: float | None
     ) -> list[SparseBayes | SparseSoftmax]:
-        n_classes, options = len(self.classes_), clone(self)
-        options.multi_class = "multinomial" if self._is_joint() else "one_vs_rest"
+        n_classes, joint, calibration = len(self.classes_), self._is_joint(), None
+        algorithm, options = self.algorithm, sparse_options(self)
         if automatic_names(self):
-            rough = clone(options).set_params(**rough_options(self))
+            rough = rough_options(self)
+            fit = partial(fit_classes, algorithm="fast", joint=joint, options=rough)
             made, calibration, self.candidates_ = chosen_classes(
-                self, rough, rows, codes, n_classes, importance=importance, deadline=deadline
+                self, fit, rows, codes, n_classes, importance=importance, deadline=deadline
             )
-            if not made.basis.functions.n_columns:
-                options.multi_class = "one_vs_rest"
+            joint = joint and made.basis.functions.n_columns > 0
             if calibration is not None:
                 # A fit to the end has other scores, where classes can be told apart greater by far.
-                options.set_params(algorithm=rough.algorithm, tol=rough.tol)
+                algorithm, options = "fast", options | {"tol": rough["tol"]}
         else:
-            made, calibration = self._given_dictionary(rows, codes, deadline), None
+            made = self._given_dictionary(rows, codes, deadline)
         fits = fit_classes(
-            options, made, codes, n_classes, row_weights=rows.weights, deadline=deadline
+            made,
+            codes,
+            n_classes,
+            algorithm=algorithm,
+            joint=joint,
+            options=options,
+            row_weights=rows.weights,
+            deadline=deadline,
         )
         self._store(made.basis, fits, (rows.X, made.design, rows.weights), calibration)
         return fits
@@ -380,7 +367,10 @@ class RVC(ClassifierMixin, BaseEstimator):
         """Whether several classes share one likelihood."""
         if self.multi_class is not None:
             return self.multi_class == "multinomial"
-        return bool(automatic_names(self)) and (self.algorithm, self.prior) == ("fast", "ard")
+        return bool(automatic_names(self)) and self._can_be_joint()
+
+    def _can_be_joint(self) -> bool:
+        return self.algorithm == "fast" and self.smoothness is None
 
     def _given_dictionary(self, rows: Rows, codes: Indices, deadline: float | None) -> Dictionary:
         made = make_dictionary(
@@ -415,7 +405,6 @@ class RVC(ClassifierMixin, BaseEstimator):
             X=X,
             design=design,
             row_weights=weights,
-            keep_rows=self.keep_rows,
         )
         self.calibration_ = calibration
         if calibration is not None:
@@ -423,7 +412,9 @@ class RVC(ClassifierMixin, BaseEstimator):
         self.basis_, self.kernel_ = shared.basis, source(basis)
         n_columns = shared.basis.n_columns
         alpha = self._model.precisions(n_columns)
-        found = shown(self.basis_, self._model.weights(n_columns), alpha, self.n_features_in_)
+        found = show_weights(
+            self.basis_, self._model.weights(n_columns), alpha, self.n_features_in_
+        )
         self.relevance_, self.relevance_vectors_ = found.relevance, found.relevance_vectors
         self.coef_, self.intercept_ = found.coef, found.intercept
         self.alpha_, self.bias_alpha_ = found.alpha, found.bias_alpha

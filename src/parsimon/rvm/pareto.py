@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -21,7 +21,6 @@ from parsimon._checks import (
     check_choice,
     check_count,
     check_positive,
-    check_probability,
     check_seconds,
     finite_vector,
     is_precomputed,
@@ -33,15 +32,13 @@ from parsimon._random import Seed, seed_sequence
 from parsimon._style import GREY, VERMILION, figure_style, new_axes, sequential_colours
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.sparse_bayes.softmax import SparseSoftmax
 from parsimon.pareto import Checkpoint, Front
 from parsimon.pareto.choose import Rule, check_rule
 from parsimon.pareto.estimator import FrontEstimator
-from parsimon.pareto.front import number
+from parsimon.pareto.front import write_number
 from parsimon.roc import front_area
-from parsimon.rvm._archive import entry_test
 from parsimon.rvm._calibration import agreeing_probability
-from parsimon.rvm._classes import class_targets, fit_classes
+from parsimon.rvm._classes import class_targets
 from parsimon.rvm._evaluators import check_complexity
 from parsimon.rvm._problem import (
     TWO_ARCHIVES,
@@ -51,10 +48,10 @@ from parsimon.rvm._problem import (
     homogeneous_split,
     single_rows,
 )
-from parsimon.rvm._search import ALGORITHMS, ArchiveResult, ChosenColumns, search
+from parsimon.rvm._search import ArchiveResult, search
 from parsimon.rvm._setup import (
     Dictionary,
-    check_options,
+    check_machine_options,
     make_dictionary,
     prepared_rows,
     sparse_options,
@@ -65,8 +62,7 @@ from parsimon.rvm.classifier import RVC
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Complexity = Literal["active", "degrees_of_freedom", "trace", "gammas"]
-Algorithm = Literal["archive", "nsga2", "nsga2_crossover"]
+Complexity = Literal["active", "degrees_of_freedom"]
 # Levels of complexity in the picture of rates.
 MOST_LEVELS = 5
 
@@ -77,15 +73,14 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
     An evolutionary search over which basis functions are in a model and how strongly each is held
     back [1]_. It keeps every solution that no other beats in true positive rate, false positive
     rate and complexity at once; all thresholds of a model are swept at once. With three classes
-    or more, the rate of each class is an objective. For the front of AUC against complexity over
-    the columns of a wide table there is `parsimon.features.AucFrontSelector`.
+    or more, the rate of each class is an objective.
 
     `predict` uses the solution that `choose` picks; `select` returns any other as an ordinary
     fitted `RVC`.
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0, centres, bias
+    kernel, gamma, centres, bias
         As in `RVC`: the dictionary to choose from. A `MultiResolution` offers several widths.
     cv : None, int, splitter, iterable, "swap", "shuffle", "stratified" or "homogeneous"
         On which rows solutions are judged. A number K: mean rates over K nearly homogeneous
@@ -94,24 +89,14 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         word: what is good on one half of the rows must also be good on the other; whenever
         something is, "swap" exchanges the halves, "shuffle" splits anew at random, "stratified"
         within each class, "homogeneous" so that the halves look alike (two classes only).
-    complexity : {"active", "degrees_of_freedom", "trace", "gammas"}
-        Number of functions in the model without the bias; sum of 1 / (1 + alpha) as printed in
-        [1]_; degrees of freedom by the trace of the smoothing matrix, or by how far the data
-        determine each weight. Only the first cannot be gamed: huge precisions make the others
-        vanish whatever the number of functions, while the order of the scores stays useful.
-    start : {"random", "rvm"}
-        Begin with one random function, or with the machine of maximum evidence.
-    algorithm : {"archive", "nsga2", "nsga2_crossover"}
-        One child at a time from an unbounded archive, or NSGA-II by mutation alone or with
-        five-point crossover, whose population is bounded by 300 (two classes, not with a word as
-        `cv`).
+    complexity : {"active", "degrees_of_freedom"}
+        Number of functions in the model without the bias, or sum of 1 / (1 + alpha) as printed in
+        [1]_. Only the first cannot be gamed: huge precisions make the other vanish whatever the
+        number of functions, while the order of the scores stays useful.
     thresholds : "exact" or float
         Every distinct score, or steps between probabilities, such as 0.01, as in [1]_. With three
         classes or more, the offsets of the scores lie on a lattice: the finest with at most 300
         points, or with this step.
-    entry : float, optional
-        A solution must also stay undominated in this share of 200 resamples of the rows to enter
-        the archive, so that fewer get in by luck; 0.9, say. Not for NSGA-II or two halves.
     choose : str, int or callable
         The rule by which the default solution is chosen, as in `select`: "training_accuracy" or
         "accuracy", on the training rows or by the figures of the front; "one_se", the least
@@ -123,10 +108,9 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         on rows held out; "one_se" lost one point in a hundred and needed half as many functions.
         The rules were compared on these very rows, so expect no better of the default elsewhere.
     max_iter : int, optional
-        Iterations; if left out, 20,000 (5,000 with three classes or more), or 2,000 generations of
-        NSGA-II.
+        Iterations; if left out, 20,000 (5,000 with three classes or more).
     stall : int, optional
-        End when nothing has entered the archive for more than so many iterations; not for NSGA-II.
+        End when nothing has entered the archive for more than so many iterations.
     time_limit : float, optional
         Seconds for the whole fit; the best so far is kept. So it is on Ctrl-C.
     checkpoint : str, Path or Checkpoint, optional
@@ -172,7 +156,7 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
     >>> from parsimon.datasets import load
     >>> data = load("ripley")
     >>> X, y = data.data[:250], data.target[:250]
-    >>> search = ParetoRVC(gamma=4.0, max_iter=300, random_state=0).fit(X, y)
+    >>> search = ParetoRVC(gamma=4.0, max_iter=100, random_state=0).fit(X, y)
     >>> search.front_
     Front: ... solutions, tpr up, fpr down, complexity down
     >>> small = search.select("accuracy where complexity<=4")
@@ -185,16 +169,11 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         kernel: Any = "rbf",
         *,
         gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
         centres: Any = None,
         bias: bool = True,
         cv: Any = 5,
         complexity: Complexity = "active",
-        start: Literal["random", "rvm"] = "random",
-        algorithm: Algorithm = "archive",
         thresholds: float | Literal["exact"] = "exact",
-        entry: float | None = None,
         choose: Rule = "training_accuracy",
         max_iter: int | None = None,
         stall: int | None = 100,
@@ -205,16 +184,11 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.centres = centres
         self.bias = bias
         self.cv = cv
         self.complexity = complexity
-        self.start = start
-        self.algorithm = algorithm
         self.thresholds = thresholds
-        self.entry = entry
         self.choose = choose
         self.max_iter = max_iter
         self.stall = stall
@@ -269,9 +243,9 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
             deadline=deadline,
             options=sparse_options(options),
         )
-        seeds = _seeds(self.random_state)
-        split = _split(self, rows, made.design, (X, codes, weights), seeds.folds)
-        found = _searched(self, options, made, rows, own, split, seeds, deadline)
+        seed, fold_seed = _seeds(self.random_state)
+        split = _split(self, rows, made.design, (X, codes, weights), fold_seed)
+        found = _searched(self, made, rows, own, split, seed, deadline)
         self.n_iter_, self.n_evaluations_ = found.n_iter, found.n_evaluations
         self.stopped_by_, self.history_ = found.stopped_by, found.history
         held, names = split.held(len(own)), getattr(self, "feature_names_in_", None)
@@ -340,8 +314,6 @@ def _single_machine(estimator: ParetoRVC) -> RVC:
     return RVC(
         estimator.kernel,
         gamma=estimator.gamma,
-        degree=estimator.degree,
-        coef0=estimator.coef0,
         centres=estimator.centres,
         bias=estimator.bias,
         random_state=estimator.random_state,
@@ -350,13 +322,10 @@ def _single_machine(estimator: ParetoRVC) -> RVC:
 
 def _check_options(estimator: ParetoRVC) -> None:
     """Refuse options that cannot be used."""
-    check_options(_single_machine(estimator))
+    check_machine_options(_single_machine(estimator))
     check_complexity(estimator.complexity)
-    check_choice("start", estimator.start, ("random", "rvm"))
-    check_choice("algorithm", estimator.algorithm, ALGORITHMS)
     check_seconds("time_limit", estimator.time_limit)
-    halves = isinstance(estimator.cv, str)
-    if halves:
+    if isinstance(estimator.cv, str):
         check_choice("cv", estimator.cv, TWO_ARCHIVES)
     elif isinstance(estimator.cv, Real):
         check_count("cv", estimator.cv, least=2)
@@ -364,39 +333,21 @@ def _check_options(estimator: ParetoRVC) -> None:
         check_choice("thresholds", estimator.thresholds, ("exact",))
     else:
         check_positive("thresholds", estimator.thresholds)
-    if estimator.entry is not None:
-        check_probability("entry", estimator.entry)
-        if halves:
-            raise InvalidInputError(
-                f"entry needs one archive, but cv={estimator.cv!r} has two; give cv a number or "
-                "None."
-            )
-    if estimator.algorithm != "archive" and (estimator.entry is not None or halves):
-        raise InvalidInputError(
-            f"algorithm={estimator.algorithm!r} has one population: give cv a number or None, and "
-            "leave entry out."
-        )
 
 
-class _Seeds(NamedTuple):
-    """Seeds of the search, of the resamples of an entry test, and of the folds."""
+def _seeds(random_state: Seed) -> tuple[Seed, Seed]:
+    """Return independent seeds of the search and of the folds.
 
-    search: Seed
-    resamples: Seed
-    folds: Seed
-
-
-def _seeds(random_state: Seed) -> _Seeds:
-    """Return independent seeds.
-
-    Without a seed only the search is left to chance: resamples and folds must be the same when it
-    resumes.
+    Without a seed only the search is left to chance: folds must be the same when it resumes.
     """
     if random_state is None:
-        return _Seeds(None, 0, 0)
+        return None, 0
     root = seed_sequence(random_state)
-    keys = [(*root.spawn_key, number) for number in range(3)]
-    return _Seeds(*(np.random.SeedSequence(root.entropy, spawn_key=key) for key in keys))
+    search, folds = (
+        np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, number))
+        for number in (0, 2)
+    )
+    return search, folds
 
 
 def _split(
@@ -421,12 +372,11 @@ def _split(
 
 def _searched(
     estimator: ParetoRVC,
-    options: RVC,
     made: Dictionary,
     rows: Rows,
     codes: Indices,
     split: RowSplit,
-    seeds: _Seeds,
+    seed: Seed,
     deadline: float | None,
 ) -> ArchiveResult:
     """Run the search that the options ask for.
@@ -435,18 +385,11 @@ def _searched(
     """
     each, weights, folds = split
     n_classes = len(estimator.classes_)
-    if n_classes > 2 and (isinstance(estimator.cv, str) or estimator.algorithm != "archive"):
+    if n_classes > 2 and isinstance(estimator.cv, str):
         raise InvalidInputError(
-            f"cv={estimator.cv!r} with algorithm={estimator.algorithm!r} is for two classes, got "
-            f'{n_classes}; give cv a number or None, and algorithm="archive".'
+            f"cv={estimator.cv!r} is for two classes, got {n_classes}; give cv a number or None."
         )
-    start = entry = limit = None
-    if estimator.start == "rvm":
-        start = _fitted_start(options, made, rows, codes, n_classes, deadline)
-    if estimator.entry is not None:
-        entry = entry_test(
-            codes[each], estimator.entry, n_rows=weights, random_state=seeds.resamples
-        )
+    limit = None
     if deadline is not None:
         # At least a little time, so that there is a front whatever the dictionary took.
         limit = max(deadline - time.monotonic(), 0.01)
@@ -461,35 +404,14 @@ def _searched(
         problem,
         scheme=estimator.cv if folds is None else folds,
         complexity=estimator.complexity,
-        start=start,
         thresholds=estimator.thresholds,
-        algorithm=estimator.algorithm,
         max_iter=estimator.max_iter,
         stall=estimator.stall,
         time_limit=limit,
-        entry=entry,
         checkpoint=estimator.checkpoint,
         verbose=estimator.verbose,
-        random_state=seeds.search,
+        random_state=seed,
     )
-
-
-def _fitted_start(
-    options: RVC,
-    made: Dictionary,
-    rows: Rows,
-    codes: Indices,
-    n_classes: int,
-    deadline: float | None,
-) -> ChosenColumns:
-    """Return the columns and precisions of maximum evidence; classes share the least ones."""
-    fits = fit_classes(options, made, codes, n_classes, row_weights=rows.weights, deadline=deadline)
-    fit = fits[0]
-    columns = fit.pairs[:, 1] if isinstance(fit, SparseSoftmax) else fit.active
-    alpha = np.full(made.design.shape[1], np.inf)
-    np.minimum.at(alpha, columns, fit.alpha)
-    active = np.flatnonzero(np.isfinite(alpha))
-    return ChosenColumns(active, alpha[active])
 
 
 def plot_roc_levels(
@@ -511,9 +433,11 @@ def plot_roc_levels(
         inner = np.array([0.0, 1.0]), np.array([0.0, 0.0])
         for level, shade in zip(chosen_levels, shades, strict=True):
             within = complexity <= level
-            edge = staircase(fpr[within], tpr[within])
+            edge = draw_staircase(fpr[within], tpr[within])
             area = front_area(fpr[within], tpr[within]) if within.any() else 0.0
-            axes.plot(*edge, color=shade, zorder=2, label=f"up to {number(level)}: area {area:.2f}")
+            axes.plot(
+                *edge, color=shade, zorder=2, label=f"up to {write_number(level)}: area {area:.2f}"
+            )
             if level > chosen_levels[0]:
                 # The band that this level adds: along its edge and back along the one before.
                 band = [
@@ -542,7 +466,7 @@ def complexity_levels(complexity: Array) -> Array:
     return levels
 
 
-def staircase(fpr: Array, tpr: Array) -> tuple[Array, Array]:
+def draw_staircase(fpr: Array, tpr: Array) -> tuple[Array, Array]:
     """Return the edge of what points strictly dominate, from (0, 0) to (1, 1)."""
     order = np.lexsort((tpr, fpr))
     across = np.concatenate([[0.0], fpr[order], [1.0]])
@@ -572,5 +496,5 @@ def _mark(axes: "Axes", front: Front, chosen: int) -> None:
         edgecolor=VERMILION,
         linewidth=2.4,
         zorder=5,
-        label=f"chosen, complexity {number(point['complexity'])}",
+        label=f"chosen, complexity {write_number(point['complexity'])}",
     )

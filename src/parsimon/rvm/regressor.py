@@ -27,18 +27,18 @@ from parsimon.rvm._automatic import (
     dealt,
     half_time,
 )
-from parsimon.rvm._classes import shown, source
+from parsimon.rvm._classes import show_weights, source
 from parsimon.rvm._dictionary import BasisFunctions
 from parsimon.rvm._machine import far_column, make_machine, printed_complexity, shared_columns
 from parsimon.rvm._setup import (
     Dictionary,
-    check_options,
+    check_machine_options,
     make_dictionary,
     prepared_rows,
     rough_options,
     sparse_options,
+    warn_of_cut_fits,
     warn_of_explained_noise,
-    warn_unless_converged,
 )
 
 _ALGORITHMS: dict[str, Callable[..., SparseBayes]] = {
@@ -67,30 +67,26 @@ class RVR(RegressorMixin, BaseEstimator):
         of similarities in `fit` and similarities with the training rows, shape (m, n), in
         `predict`. A callable ``k(X, Z)`` returns similarities, shape (n, m); the method
         ``basis(X, centres)`` of any object returns basis functions, shape (n, M).
-    gamma : float, "scale", "auto", "evidence" or None
+    gamma : float, "scale", "auto", "evidence", "inputs" or None
         Width of the named kernels, as in SVR; "evidence" chooses it, or the free hyperparameters
         of a `Kernel` or the width of a `MultiResolution`, by maximum evidence. None, the default,
         scales the columns and chooses between them, a width and a constant on held-out rows
-        (see Notes); for "poly" and "sigmoid" it is "scale".
-    degree, coef0
-        Of "poly" and "sigmoid".
+        (see Notes); for "poly" and "sigmoid", of degree 3 and coef0 0, it is "scale".
+        "inputs" chooses a width for each input by evidence, for "rbf", "laplacian" and kernels
+        with lengthscales.
     algorithm : {"fast", "em", "variational"}
         Sequential: one function enters, changes or leaves at a time [2]_. "em" begins with all
         functions and updates all precisions at once [1]_, "variational" also integrates over
         precisions and noise; both are slower by far.
-    prior : {"ard", "smooth"}
-        "ard" has no preference among precisions; "smooth" penalises degrees of freedom [3]_ and
-        gives sparser models where functions are narrow.
-    smoothness : {"bic", "aic", "ric"} or float
-        What a degree of freedom costs under "smooth": half the logarithm of the number of rows,
-        1, that logarithm, or a number. For "features" of tables with more columns than rows give
-        the logarithm of the number of columns [5]_: many candidates explain noise.
+    smoothness : {"bic", "aic", "ric"}, float or None
+        What a degree of freedom costs [3]_, which gives sparser models where functions are narrow:
+        half the logarithm of the number of rows, 1, that logarithm, or a number. None has no
+        preference among precisions. Not for "variational". For "features" of tables with more
+        columns than rows give the logarithm of the number of columns [5]_: many candidates explain
+        noise.
     noise : "estimate", float or None
         Variance of an observation around the function: estimated ("estimate" and None), or held
         at this value, in squared units of y.
-    input_relevance : bool
-        Choose a width for each input by evidence, for "rbf", "laplacian" and kernels with
-        lengthscales; `gamma` is then not used.
     centres : array of shape (c, d), int or None
         Where the functions sit: at these points, at so many training rows spread over the
         table, or at all of them. For tables too large for a square matrix give a number.
@@ -99,13 +95,8 @@ class RVR(RegressorMixin, BaseEstimator):
     far_variance : bool
         Let the variance grow away from the training rows, where that of localised functions
         would vanish and make the model overconfident [4]_.
-    keep_rows : bool
-        Keep up to 2,000 training rows for the variance away from them, which is then exact and
-        slower; otherwise the relevance vectors and a few other rows stand for all.
     max_iter : int
         Steps of the algorithm.
-    tol : float
-        Change in the logarithms of the precisions at which it stops.
     time_limit : float, optional
         Seconds for the whole fit; the best so far is kept.
     random_state : int, Generator, SeedSequence, RandomState or None
@@ -137,7 +128,7 @@ class RVR(RegressorMixin, BaseEstimator):
     degrees_of_freedom_ : float
         Sum over all weights of how far the data determine them, 1 - alpha * variance.
     input_relevance_ : ndarray of shape (d,)
-        With ``input_relevance=True``: how strongly each input matters in the kernel, in units of
+        With ``gamma="inputs"``: how strongly each input matters in the kernel, in units of
         its standard deviation; zero for one that does not.
     basis_ : BasisFunctions
         The functions in the model, a column of ones first if the bias is.
@@ -202,37 +193,25 @@ class RVR(RegressorMixin, BaseEstimator):
         kernel: Any = None,
         *,
         gamma: float | str | None = None,
-        degree: int = 3,
-        coef0: float = 0.0,
         algorithm: Literal["fast", "em", "variational"] = "fast",
-        prior: Literal["ard", "smooth"] = "ard",
-        smoothness: float | Literal["bic", "aic", "ric"] = "bic",
+        smoothness: float | Literal["bic", "aic", "ric"] | None = None,
         noise: float | Literal["estimate"] | None = None,
-        input_relevance: bool = False,
         centres: Any = None,
         bias: bool = True,
         far_variance: bool = True,
-        keep_rows: bool = False,
         max_iter: int = 5000,
-        tol: float = 1e-3,
         time_limit: float | None = None,
         random_state: Seed = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.algorithm = algorithm
-        self.prior = prior
         self.smoothness = smoothness
         self.noise = noise
-        self.input_relevance = input_relevance
         self.centres = centres
         self.bias = bias
         self.far_variance = far_variance
-        self.keep_rows = keep_rows
         self.max_iter = max_iter
-        self.tol = tol
         self.time_limit = time_limit
         self.random_state = random_state
 
@@ -258,7 +237,7 @@ class RVR(RegressorMixin, BaseEstimator):
         RVR
             Itself.
         """
-        check_options(self)
+        check_machine_options(self)
         noise = self._checked_noise()
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
@@ -269,7 +248,7 @@ class RVR(RegressorMixin, BaseEstimator):
         # The matrices are small: more threads would take longer, and change the last digits.
         with one_thread():
             posterior = self._fitted(rows, noise, deadline)
-        warn_unless_converged([posterior])
+        warn_of_cut_fits([posterior])
         if self.kernel_ == "features":
             warn_of_explained_noise(len(rows.y), X.shape[1], len(self.relevance_))
         return self
@@ -344,7 +323,7 @@ class RVR(RegressorMixin, BaseEstimator):
         groups = np.zeros(len(rows.y), dtype=np.intp)
         own, some = table.sample(groups)
         y, half = rows.y[some], half_time(deadline)
-        rough = {key: value for key, value in rough_options(self).items() if key != "algorithm"}
+        rough = rough_options(self)
 
         def scorer(_: BasisFunctions, design: Array, left: Array, held: Indices) -> Array:
             train = np.flatnonzero(left > 0.0)
@@ -381,14 +360,13 @@ class RVR(RegressorMixin, BaseEstimator):
             X=rows.X,
             design=made.design,
             row_weights=rows.weights,
-            keep_rows=self.keep_rows,
         )
         self.basis_, self.kernel_ = shared.basis, source(made.basis)
         unit, table = self._unit, np.zeros((2, 1, shared.basis.n_columns))
         table[0, 0, self._machine.columns] = unit * posterior.mean
         with np.errstate(over="ignore", divide="ignore"):
             table[1, 0, self._machine.columns] = posterior.alpha / unit / unit
-        found = shown(self.basis_, table[0], table[1], self.n_features_in_)
+        found = show_weights(self.basis_, table[0], table[1], self.n_features_in_)
         self.relevance_, self.relevance_vectors_ = found.relevance, found.relevance_vectors
         self.coef_, self.intercept_ = found.coef, self._centre + found.intercept
         self.alpha_, self.bias_alpha_ = found.alpha, found.bias_alpha

@@ -34,6 +34,7 @@ _CHECKED = frozenset(
     {
         "sklearn.cluster._kmeans.KMeans",
         "sklearn.neighbors._classification.KNeighborsClassifier",
+        "sklearn.neighbors._regression.KNeighborsRegressor",
     }
 )
 # Their compiled code relies on more than is checked here.
@@ -163,14 +164,11 @@ def _check_points(estimator: Any) -> None:
     points = np.asarray(estimator.cluster_centers_ if is_cluster else estimator._fit_X)
     fits = points.ndim == 2 and points.shape[1] == estimator.n_features_in_ and len(points) > 0
     if fits and not is_cluster:
-        codes = np.asarray(estimator._y)
-        fits = (
-            codes.shape == (len(points),)
-            and codes.dtype.kind in "iu"
-            and codes.min() >= 0
-            and codes.max() < len(estimator.classes_)
-            and estimator._tree is None
-        )
+        values = np.asarray(estimator._y)
+        fits = values.shape == (len(points),) and estimator._tree is None
+        if hasattr(estimator, "classes_"):
+            within = values.min() >= 0 and values.max() < len(estimator.classes_)
+            fits = fits and values.dtype.kind in "iu" and within
     if not fits:
         raise ValueError("points with other columns or classes than they have")
 

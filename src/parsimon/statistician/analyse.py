@@ -1,23 +1,17 @@
-"""`analyse`: give it a table, get everything that a report says.
-
-`AnalysisOptions` holds what a user may choose, checked once.
-"""
+"""`analyse`: give it a table, get everything that a report says."""
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 
-from parsimon._checks import check_choice, check_count, check_seconds
 from parsimon._parallel import Workers, is_done_alone, n_workers
 from parsimon._progress import Progress
 from parsimon._random import seed_sequence
 from parsimon.evaluation.folds import OuterPart
-from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import (
     Findings,
     Joint,
@@ -30,44 +24,41 @@ from parsimon.report.findings import (
     Variable,
 )
 from parsimon.statistician.analysis import Analysis, list_left_out, run_findings, today
+from parsimon.statistician.analysis_options import AnalysisOptions
 from parsimon.statistician.asked_table import ReadTable, read_question
+from parsimon.statistician.claimed_effects import effect_findings
 from parsimon.statistician.comparison import as_fitted, compare_on_folds
 from parsimon.statistician.explained_rows import joint_rows
-from parsimon.statistician.families import ModelFamily
-from parsimon.statistician.families.contender import Contender
-from parsimon.statistician.families.contenders import (
-    FAMILIES,
-    GUESSING,
-    KERNEL_SEARCH,
-    SEARCH,
-    ContenderFamily,
-    Rivals,
-    as_families,
-    chosen_contenders,
-    contender_called,
-)
-from parsimon.statistician.families.gp import Choice, GaussianProcesses, Guide, as_base
+from parsimon.statistician.families.kernel_search import KERNEL_SEARCH, Choice, Guide, as_base
+from parsimon.statistician.families.plain import GUESSING
+from parsimon.statistician.families.registered import Rivals, as_families
 from parsimon.statistician.feature_front import report_formulas
-from parsimon.statistician.final_fits import FinalFits, Settled, final_seed, settle
-from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
-from parsimon.statistician.fold_answers import FoldAnswers
+from parsimon.statistician.final_fits import FinalFits, Settled, final_seed, settle_on_model
+from parsimon.statistician.finished_work import FinishedWork
+from parsimon.statistician.folds import FAST_FOLDS, plan_folds
+from parsimon.statistician.looking import (
+    TABLE,
+    Looked,
+    has_certain_claims,
+    look_at_folds,
+    steady_claims,
+)
 from parsimon.statistician.outer_folds import (
     FoldResult,
-    has_certain_claims,
+    folds_of,
     honest_findings,
     importance_findings,
     joint_findings,
     outside_predictions,
 )
-from parsimon.statistician.prepare import TargetColumn
 from parsimon.statistician.prepare.frames import fingerprint
 from parsimon.statistician.prepare.recipes import describe_variables
-from parsimon.statistician.question import Answer, plan_folds, run_searches, with_claims
+from parsimon.statistician.seen_tables import PreparedTable
 from parsimon.statistician.study import (
+    bare_study,
     data_picture,
-    folds_as_tempered,
-    folds_as_told,
-    recommended_findings,
+    fitted_model,
+    searched_model,
     study_of,
 )
 from parsimon.statistician.table_model import TableModel
@@ -75,99 +66,12 @@ from parsimon.statistician.time_budget import TimeBudget
 from parsimon.structures import merged
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from parsimon.statistician.families.gp import KernelAnswer, KernelFit
 
-USUAL_DEPTH, FAST_DEPTH = 4, 2
-# Folds on which a fast report judges kernels and compares plain models, and cells of a table up to
-# which it compares.
-FAST_FOLDS, _FAST_CELLS = 3, 200_000
-# Of a time limit: for findings, figures and files, and for searches where models are compared too.
-_LAST_SECONDS, _LAST_SHARE, _SEARCHING = 2.5, 0.3, 0.5
-
-
-@dataclass(frozen=True, kw_only=True)
-class AnalysisOptions:
-    """What a user may choose about an analysis.
-
-    depth: Most base kernels; None for 4, or 2 with `fast`, or the number of variables if less.
-    beam, base, guide, choose: As in `KernelSearch`.
-    outer: Outer folds that run the whole search again; 0 for none, None for the usual number.
-    n_jobs: Processes, as in joblib; the result does not depend on it.
-    time_limit: Seconds for everything.
-    fast: A shallow search that no outer folds repeat; plain models alone are compared.
-    lead: The family that the report is about.
-    families, rivals: Who answers beside it, on the same outer folds.
-    """
-
-    depth: int | None = None
-    beam: int = 2
-    base: tuple[str, ...] = ("se",)
-    guide: Guide = "cv_logloss"
-    choose: Choice = "supported"
-    outer: int | None = None
-    seed: int = 0
-    n_jobs: int | None = -1
-    time_limit: float | None = None
-    fast: bool = False
-    verbose: bool = False
-    lead: str = SEARCH
-    families: tuple[str, ...] = FAMILIES
-    rivals: Rivals = "all"
-
-    def __post_init__(self) -> None:
-        self.contenders  # noqa: B018 - says what is not known before anything is searched
-        if self.depth is not None:
-            check_count("depth", self.depth)
-        check_count("beam", self.beam)
-        if self.outer is not None:
-            check_count("outer", self.outer, least=0)
-        check_count("seed", self.seed, least=0)
-        if self.outer == 1:
-            raise InvalidInputError("outer must be 0 or at least 2 folds, got 1.")
-        check_choice("guide", self.guide, get_args(Guide))
-        check_choice("choose", self.choose, get_args(Choice))
-        check_seconds("time_limit", self.time_limit)
-        n_workers(self.n_jobs)  # refuses none
-
-    @property
-    def n_outer(self) -> int | None:
-        """Outer folds that will be run; None for the usual number."""
-        return 0 if self.fast else self.outer
-
-    @cached_property
-    def contenders(self) -> tuple[Contender, ...]:
-        """Who answers beside the family that leads, by a plain fit."""
-        families = () if self.fast else self.families
-        return chosen_contenders(families, self.rivals, lead=self.leader.key)
-
-    @property
-    def kernels_join(self) -> bool:
-        """Whether kernels are searched beside another family that leads."""
-        return self.lead != SEARCH and SEARCH in self.families and not self.fast
-
-    @property
-    def leader(self) -> Contender:
-        """The family that leads, as the comparison has it."""
-        return KERNEL_SEARCH if self.lead == SEARCH else contender_called(self.lead)
-
-    @property
-    def family(self) -> ModelFamily:
-        """The family that leads."""
-        return self.kernels if self.lead == SEARCH else ContenderFamily(self.leader)
-
-    @property
-    def kernels(self) -> GaussianProcesses:
-        """The search over kernels."""
-        return GaussianProcesses(
-            depth=self.depth,
-            usual_depth=FAST_DEPTH if self.fast else USUAL_DEPTH,
-            beam=self.beam,
-            base=self.base,
-            guide=self.guide,
-            choose=self.choose,
-            n_folds=FAST_FOLDS if self.fast else 5,
-            refit=not self.fast,
-        )
+# Cells of a table up to which a fast report compares plain models.
+_FAST_CELLS = 200_000
+# Of a time limit: for findings, figures and files, and for a look at what matters.
+_LAST_SECONDS, _LAST_SHARE, _LOOKING = 2.5, 0.3, 0.125
 
 
 def analyse(
@@ -189,17 +93,16 @@ def analyse(
     fast: bool = False,
     verbose: bool = False,
     command: str = "",
-    family: str = "gp",
     families: str | Sequence[str] = "all",
     rivals: Rivals = "all",
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Analysis:
     """Search a table for what predicts a column, and collect everything worth saying.
 
-    Cells become numbers (what was done is among the findings), a kernel search looks for the
-    variables that matter, alone and together, and outer folds run all of that again on parts of
-    the table to measure honestly how good it is. With more than two classes each is asked for
-    against the rest.
+    Cells become numbers (what was done is among the findings). Structures say which variables
+    matter, alone and together; all models answer on the same outer folds, each of which begins
+    from the cells again, and the simplest that is probably not much worse than the best is
+    recommended. With more than two classes each is asked for against the rest.
 
     Parameters
     ----------
@@ -216,8 +119,8 @@ def analyse(
         What the target is; "auto" takes text, truth values and up to ten whole numbers for
         classes.
     depth : int, optional
-        Most base kernels in a structure that the search grows: 4 by default, 2 where it sees more
-        than 10,000 cells, 1 for several classes. What the rows support may have more.
+        Most base kernels in a structure that the search over kernels grows: 4 by default, 2 where
+        it sees more than 10,000 cells, 1 for several classes. What the rows support may have more.
     beam : int, default 2
         Structures of each size that are grown further.
     base : str or sequence of str, default ("se",)
@@ -244,12 +147,8 @@ def analyse(
         Show progress.
     command : str, default ""
         The command that makes this report, to be printed in it.
-    family : str, default "gp"
-        Who leads: "gp" for the search over kernels; "rvm", "bpm", "svm", "plain-gp", "formula",
-        "linear", "tree", "forest" or "boosting" for one of the others, about which there is less to
-        say.
-    families : "all" or sequence of {"gp", "rvm", "bpm", "plain-gp", "svm", "formula"}
-        Our models that answer on the same outer folds.
+    families : "all", "none" or sequence of {"gp", "rvm", "bpm", "plain-gp", "svm", "formula"}
+        Our models; "gp" is the search over kernels, which has a section of its own.
     rivals : "all", "none", or sequence of estimators, (name, estimator) and names
         Models of others that join: "linear", "tree", "forest", "boosting", or your own. They get
         numbers and class codes from 0 on.
@@ -288,15 +187,11 @@ def analyse(
         time_limit=time_limit,
         fast=fast,
         verbose=verbose,
-        lead=family.strip().lower(),
         families=as_families(families),
         rivals=rivals,
     )
     asked = read_question(table, target, positive=positive, task=task)
-    kept = NOTHING_KEPT
-    if checkpoint is not None:
-        key = work_key(asked.frame, (target, positive, task), options)
-        kept = FinishedWork(checkpoint, key)
+    kept = FinishedWork.of(checkpoint, asked.frame, (target, positive, task), options)
     return _analysed(asked, options, kept, name=name, command=command, started=started)
 
 
@@ -309,175 +204,145 @@ def _analysed(
     command: str,
     started: float,
 ) -> Analysis:
-    """Search, compare, describe, and put together what was found."""
-    date = kept.first("date", today())
+    """Look at what matters, compare all models, describe, and put together what was found."""
+    date = kept.once("date", today)
     if options.fast and is_done_alone(len(asked.questions), asked.columns.size):
         options = replace(options, n_jobs=1)
     budget = TimeBudget.keeping(options.time_limit, _LAST_SECONDS, _LAST_SHARE)
-    seeds = seed_sequence(options.seed).spawn(5)
-    folding, searching, describing, comparing, kernels = seeds
+    folding, searching, describing, comparing = seed_sequence(options.seed).spawn(4)
     parts = plan_folds(asked.questions[0], options.n_outer, folding)
-    family, share = options.family, _SEARCHING if parts else 1.0
-    answers, folds = _search(asked, parts, family, options, searching, kept, budget.left(share))
-    searched = {options.leader: folds} if parts else {}
-    if options.kernels_join and parts:
-        left = budget.left(_SEARCHING)
-        _, of_kernels = _search(
-            asked, parts, options.kernels, options, kernels, kept, left, leads=False
-        )
-        searched[KERNEL_SEARCH] = of_kernels
-    certain = has_certain_claims([answer.claims for answer in answers], folds)
-    joined = options.kernels if KERNEL_SEARCH in searched else None
-    fits = FinalFits.of(asked, answers, options.contenders, options.seed, joined)
-    comparison, drawing, told, model = _compared(
-        asked, parts, folding, searched, options, comparing, kept, budget, fits, certain=certain
+    looked = look_at_folds(
+        asked.questions,
+        parts,
+        seed_sequence(searching),
+        n_jobs=options.n_jobs,
+        time_limit=budget.left(_LOOKING),
+        verbose=options.verbose,
+        kept=kept,
     )
-    folds = folds_as_tempered(asked.questions, folds, told, comparison, options.leader.name)
-    studies, pictures = _studies(answers, folds, options, describing, kept, budget)
-    formulas, drawings, fitted = report_formulas(
-        asked, comparison, kept, final_seed(int(options.seed)), model, budget.left_to_describe()
+    fits, settled = _compared(
+        asked, parts, looked, (folding, searching, comparing), options, kept, budget
     )
-    picture = _data_figure(asked.outcome, answers[0])
+    front, drawings, drawn_models = report_formulas(
+        asked,
+        settled.comparison,
+        kept,
+        final_seed(options.seed),
+        settled.model,
+        budget.left_to_describe(),
+    )
+    chosen = _ModelToUse.of(asked, settled, fits, drawn_models, looked)
+    described = _described(asked, fits, chosen, looked, options, describing, kept, budget)
     findings = Findings(
-        table=_table_findings(asked, name, answers[0], "" if picture is None else picture.name),
-        studies=studies,
+        table=described.table_findings(asked, name),
+        studies=described.studies,
         run=replace(
-            _run(asked.frame, options, len(parts), command, time.perf_counter() - started),
-            skipped=list_left_out(options, comparison, studies, formulas),
+            _run(asked, options, len(parts), command, time.perf_counter() - started),
+            skipped=list_left_out(options, settled.comparison, described.studies, front),
             date=date,
         ),
-        joint=_joint(asked, folds),
-        claims=merged(claim for study in studies for claim in study.claims),
-        comparison=comparison,
-        importance=importance_findings(
-            [answer.question.y for answer in answers], studies, folds, asked.outcome.task
-        ),
-        formulas=formulas,
-        pictures=(*(() if picture is None else (picture,)), *pictures, *drawing, *drawings),
+        claims=merged(claim for study in described.studies for claim in study.claims),
+        comparison=settled.comparison,
+        importance=_importance(asked, described.studies, settled, looked),
+        formulas=front,
+        pictures=(*described.pictures, *settled.pictures, *drawings),
     )
-    analysis = Analysis(findings=findings, fits=fits, fitted_model=model)
-    return _with_recommended(analysis, asked, folds, told, options.leader.name, fitted)
-
-
-def _with_recommended(
-    analysis: Analysis,
-    asked: ReadTable,
-    folds: Sequence[FoldResult],
-    told: Sequence[FoldAnswers],
-    leader: str,
-    fitted: Mapping[str, TableModel],
-) -> Analysis:
-    """Add what is known of the model to use; `fitted` are models that were fitted to all rows."""
-    comparison, questions = analysis.comparison, [one.question for one in analysis.answers]
-    name = leader if comparison is None else comparison.recommended.name
-    analysis = replace(analysis, fitted_model=analysis.fitted_model or fitted.get(name))
-    if comparison is not None:
-        fitted = {**fitted, leader: analysis.model("best"), name: analysis.recommended}
-        shown = as_fitted(comparison, fitted, questions[0].table)
-        analysis = _showing(analysis, (), comparison=shown)
-    if name == leader:
-        known = analysis.findings.joint
-        if known is None:
-            return analysis
-        joint, pictures = joint_rows(known, analysis.recommended, questions[0], folds)
-        return _showing(analysis, pictures, joint=joint)
-    model = fitted[name]
-    measured = folds_as_told(asked.questions, folds, told, name)
-    found = RecommendedModel(
-        name=name,
-        columns=model.columns,
-        honest=tuple(
-            honest_findings(
-                np.asarray(one.y), [each for each in measured if each.question == place], one.task
-            )
-            for place, one in enumerate(questions)
-        ),
-        joint=_joint(asked, measured),
-    )
-    analysis = replace(analysis, fitted_model=model)
-    if name == GUESSING.name:
-        return _showing(analysis, (), recommended=found)
-    joint, pictures = joint_rows(found.joint, model, questions[0], measured)
-    found = replace(found, joint=joint)
-    outside = outside_predictions(len(questions[0].y), measured)
-    found, more = recommended_findings(found, model, questions[0], outside)
-    return _showing(analysis, (*pictures, *more), recommended=found)
-
-
-def _showing(analysis: Analysis, pictures: Sequence[Picture], **found: Any) -> Analysis:
-    """Return an analysis with further findings and their pictures."""
-    known = analysis.findings
-    findings = replace(known, pictures=(*known.pictures, *pictures), **found)
-    return replace(analysis, findings=findings)
+    analysis = Analysis(findings=findings, fits=fits, fitted_model=chosen.model)
+    return _with_model(analysis, asked, chosen, drawn_models)
 
 
 def _compared(
     asked: ReadTable,
     parts: Sequence[OuterPart],
-    folding: np.random.SeedSequence,
-    searched: Mapping[Contender, Sequence[FoldResult]],
+    looked: Looked,
+    seeds: tuple[np.random.SeedSequence, ...],
     options: AnalysisOptions,
-    seed: np.random.SeedSequence,
     kept: FinishedWork,
     budget: TimeBudget,
-    fits: FinalFits,
-    *,
-    certain: bool,
-) -> Settled:
+) -> tuple[FinalFits, Settled]:
     """Compare all models; in a fast report the plain ones alone, on folds of their own."""
+    folding, searching, comparing = seeds
     if options.fast and options.outer != 0 and asked.columns.size <= _FAST_CELLS:
         parts = plan_folds(asked.questions[0], FAST_FOLDS, folding.spawn(1)[0])
-    every = compare_on_folds(
-        options.contenders,
-        searched,
+    certain = has_certain_claims(asked.questions, looked)
+    found = compare_on_folds(
+        options.on_folds,
         asked,
         parts,
-        seed,
+        comparing,
+        verbose=options.verbose,
+        certain=certain,
+        whole=[(one, seed_sequence(searching)) for one in options.on_table],
+        looked=looked,
         n_jobs=options.n_jobs,
         time_limit=budget.left(),
-        verbose=options.verbose,
         kept=kept,
-        certain=certain,
     )
-    settled = settle(Settled(*every), fits, (*searched, *options.contenders), certain=certain)
-    found = settled.comparison
-    if found is None or not options.fast:
-        return settled
-    if found.recommended.family == GUESSING.family:
+    fits = FinalFits.of(asked, options.on_folds, options.seed, found.whole)
+    settled = settle_on_model(found, fits, certain=certain)
+    if settled.comparison is None or not options.fast or not options.on_table:
+        return fits, settled
+    if settled.comparison.recommended.family == GUESSING.kind:
         # That no plain model gains anything says nothing about the search.
-        return Settled(None, (), ())
+        return fits, Settled(None, (), ())
     reason = "a fast report does not measure it on new rows"
-    left_out = ((options.leader.name, reason), *found.left_out)
-    return settled._replace(comparison=replace(found, left_out=left_out))
+    left_out = [(one.name, reason) for one in options.on_table]
+    comparison = settled.comparison
+    comparison = replace(comparison, left_out=(*left_out, *comparison.left_out))
+    return fits, settled._replace(comparison=comparison)
 
 
-def _search(
-    asked: ReadTable,
-    parts: Sequence[OuterPart],
-    family: ModelFamily,
-    options: AnalysisOptions,
-    seed: np.random.SeedSequence,
-    kept: FinishedWork,
-    limit: float | None,
-    *,
-    leads: bool = True,
-) -> tuple[list[Answer], list[FoldResult]]:
-    """Search on the outer folds, and of the family that leads on the whole table too."""
-    total = len(asked.questions) * (leads + len(parts))
-    title, stage = ("Searching", "search") if leads else ("Searching kernels", "kernels")
-    with Progress(title, total=total, verbose=options.verbose) as progress:
-        return run_searches(
-            family,
-            asked.questions,
-            parts,
-            seed,
-            whole=leads,
-            n_jobs=options.n_jobs,
-            time_limit=limit,
-            done=lambda n_done, left: progress.update(n_done, note=left),
-            kept=kept,
-            stage=stage,
-        )
+@dataclass(frozen=True, eq=False)
+class _ModelToUse:
+    """The model to use, fitted to all rows, and what it said of every question on every fold."""
+
+    name: str
+    model: TableModel
+    measured: list[FoldResult]
+
+    @classmethod
+    def of(
+        cls,
+        asked: ReadTable,
+        settled: Settled,
+        fits: FinalFits,
+        fitted: "dict[str, TableModel]",
+        looked: Looked,
+    ) -> "_ModelToUse":
+        """Return the recommended model; what was searched, or is asked first, if none is."""
+        row = None if settled.comparison is None else settled.comparison.recommended
+        name = fits.first if row is None else row.name
+        model = settled.model or fitted.get(name) or fits.demanded(name, row)
+        asked_it = any(name in one.told for one in settled.answers)
+        answers = settled.answers if asked_it else ()
+        return cls(name, model, folds_of(name, asked.questions, answers, looked))
+
+    def folds(self, place: int) -> list[FoldResult]:
+        """Return what it said of one question."""
+        return [one for one in self.measured if one.question == place]
+
+
+def _with_model(
+    analysis: Analysis, asked: ReadTable, chosen: _ModelToUse, fitted: "dict[str, TableModel]"
+) -> Analysis:
+    """Add what is known of the model to use beyond each question."""
+    comparison, question = analysis.comparison, asked.questions[0]
+    found: dict[str, Any] = {}
+    if comparison is not None:
+        own = analysis.fits.searched_models()
+        known = {**fitted, **own, chosen.name: chosen.model}
+        found["comparison"] = as_fitted(comparison, known, question.table)
+    if chosen.name != KERNEL_SEARCH.name:
+        found["recommended"] = RecommendedModel(name=chosen.name, columns=chosen.model.columns)
+    pictures: tuple[Picture, ...] = ()
+    joint = _joint(asked, chosen.measured)
+    if joint is not None and chosen.name != GUESSING.name:
+        joint, pictures = joint_rows(joint, chosen.model, question, chosen.measured)
+    known_pictures = analysis.findings.pictures
+    findings = replace(
+        analysis.findings, joint=joint, pictures=(*known_pictures, *pictures), **found
+    )
+    return replace(analysis, findings=findings)
 
 
 def _joint(asked: ReadTable, folds: Sequence[FoldResult]) -> Joint | None:
@@ -486,23 +351,105 @@ def _joint(asked: ReadTable, folds: Sequence[FoldResult]) -> Joint | None:
     return joint_findings(asked.outcome.values.astype(int), asked.outcome.classes, folds)
 
 
-def _studies(
-    answers: Sequence[Answer],
-    folds: Sequence[FoldResult],
+def _importance(
+    asked: ReadTable, studies: Sequence[Study], settled: Settled, looked: Looked
+) -> Any:
+    """Return what columns are worth to the search over kernels."""
+    questions = asked.questions
+    folds = folds_of(KERNEL_SEARCH.name, questions, settled.answers, looked)
+    return importance_findings([one.y for one in questions], studies, folds, asked.outcome.task)
+
+
+class _Described(NamedTuple):
+    """The studies of all questions with their pictures, and the table as they have it."""
+
+    studies: tuple[Study, ...]
+    pictures: tuple[Picture, ...]
+    seen: PreparedTable
+    n_searched: int
+
+    def table_findings(self, asked: ReadTable, name: str) -> TableFindings:
+        """Return what a report says of the table."""
+        treatments = [*self.seen.preparer.treatments_, *self.seen.screener.treatments_]
+        if self.n_searched < len(self.seen.values):
+            treatments.append(Treatment(kind="rows_sampled", count=self.n_searched))
+        first = self.pictures[0].name if self.pictures else ""
+        picture = first if first == "data" else ""
+        return asked.findings(name, _variables(self.seen), treatments, picture)
+
+
+def _described(
+    asked: ReadTable,
+    fits: FinalFits,
+    chosen: _ModelToUse,
+    looked: Looked,
     options: AnalysisOptions,
     seed: np.random.SeedSequence,
     kept: FinishedWork,
     budget: TimeBudget,
-) -> tuple[tuple[Study, ...], list[Picture]]:
-    """Describe every answer, with what the outer folds say of it."""
+) -> _Described:
+    """Describe every question: what a search found, and how far the model to use goes."""
+    search = cast("KernelFit | None", fits.whole.get(KERNEL_SEARCH.name))
+    seen = PreparedTable.of(asked.questions) if search is None else search.seen
+    studies = [bare_study(one) for one in asked.questions]
+    drawn: list[Picture] = []
+    rows = np.arange(len(seen.values))
+    if search is not None:
+        studies, drawn = _searched(search, options, seed, kept, budget)
+        rows = search.answers[0].searched
+    claims = steady_claims(asked.questions, looked)
+    for place, question in enumerate(asked.questions):
+        honest = honest_findings(question.y, chosen.folds(place), question.task)
+        structures = looked[TABLE][place]
+        whole = replace(question, X=seen.every, structures=structures)
+        effects, more = effect_findings(whole, seen.preparer)
+        drawn += more
+        studies[place] = replace(
+            studies[place],
+            honest=honest,
+            claims=claims[place],
+            n_claim_rows=structures.n_rows,
+            effects=effects,
+        )
+    if len(studies) == 1 and chosen.name != GUESSING.name:
+        outside = outside_predictions(len(seen.values), chosen.measured)
+        if search is not None and chosen.name == KERNEL_SEARCH.name:
+            own = outside[rows] if chosen.measured else None
+            found = searched_model(search.answers[0].result, _variables(seen), own)
+        else:
+            found = fitted_model(chosen.model, asked.questions[0], outside)
+        checks, explained, more = found
+        studies[0] = replace(studies[0], checks=checks, explained=explained)
+        drawn += more
+    outcome = asked.outcome
+    data = data_picture(
+        seen.X.iloc[rows],
+        outcome.values[rows],
+        names=[str(one) for one in seen.X.columns],
+        class_names=outcome.classes,
+        task=outcome.task,
+    )
+    pictures = (*(() if data is None else (data,)), *drawn)
+    return _Described(tuple(studies), pictures, seen, len(rows))
+
+
+def _searched(
+    search: "KernelFit",
+    options: AnalysisOptions,
+    seed: np.random.SeedSequence,
+    kept: FinishedWork,
+    budget: TimeBudget,
+) -> tuple[list[Study], list[Picture]]:
+    """Describe what was found of every question by a search over kernels."""
+    answers = search.answers
     places = [(place,) for place in range(len(answers))]
     found: dict[tuple[int, ...], tuple[Study, tuple[Picture, ...]]] = kept.read("study", places)
-    calls = {}
     limit = budget.left_to_describe(-(-len(answers) // n_workers(options.n_jobs)))
-    for place, answer, child in zip(places, answers, seed.spawn(len(answers)), strict=True):
-        own = [one for one in folds if (one.question,) == place]
-        if place not in found:
-            calls[place] = (answer, _variables(answer), own, options.fast, child, limit)
+    calls = {
+        place: (answer, _variables(search.seen), options.fast, child, limit)
+        for place, answer, child in zip(places, answers, seed.spawn(len(answers)), strict=True)
+        if place not in found
+    }
     n_jobs = options.n_jobs if len(calls) > 1 else 1
     with (
         Progress("Describing", total=len(answers), verbose=options.verbose) as progress,
@@ -513,61 +460,28 @@ def _studies(
             kept.write("study", place, one)
             progress.update(len(found))
     studies, drawn = zip(*(found[place] for place in places), strict=True)
-    return studies, [picture for pictures in drawn for picture in pictures]
+    return list(studies), [picture for pictures in drawn for picture in pictures]
 
 
 def _study(
-    answer: Answer,
+    answer: "KernelAnswer",
     variables: Sequence[Variable],
-    folds: Sequence[FoldResult],
     fast: bool,
     seed: np.random.SeedSequence,
     limit: float | None,
 ) -> tuple[Study, tuple[Picture, ...]]:
-    result, y = answer.result, answer.question.y
-    outside = outside_predictions(len(y), folds)[answer.searched] if folds else None
-    study, drawn = study_of(
-        replace(result, question=replace(result.question, seed=seed)),
-        variables,
-        honest=honest_findings(y, folds, answer.question.task),
-        outside=outside,
-        fast=fast,
-        y=y,
-        time_limit=limit,
-    )
-    return with_claims(study, answer, folds), drawn
+    result = answer.result
+    result = replace(result, question=replace(result.question, seed=seed))
+    return study_of(result, variables, fast=fast, y=answer.question.y, time_limit=limit)
 
 
-def _variables(answer: Answer) -> tuple[Variable, ...]:
-    if answer.preparer is None:
-        return ()
-    known = {source.name: source for source in answer.preparer.variables_}
-    X = answer.question.X
-    return describe_variables(X, [known[str(name)] for name in X.columns])
-
-
-def _data_figure(outcome: TargetColumn, answer: Answer) -> Picture | None:
-    return data_picture(
-        answer.result.question.X,
-        outcome.values[answer.searched],
-        names=answer.question.names,
-        class_names=outcome.classes,
-        task=outcome.task,
-    )
-
-
-def _table_findings(asked: ReadTable, name: str, answer: Answer, picture: str) -> TableFindings:
-    treatments = [
-        *getattr(answer.preparer, "treatments_", ()),
-        *getattr(answer.screener, "treatments_", ()),
-    ]
-    if len(answer.searched) < len(answer.question.y):
-        treatments.append(Treatment(kind="rows_sampled", count=len(answer.searched)))
-    return asked.findings(name, _variables(answer), treatments, picture)
+def _variables(seen: PreparedTable) -> tuple[Variable, ...]:
+    known = {source.name: source for source in seen.preparer.variables_}
+    return describe_variables(seen.X, [known[str(name)] for name in seen.X.columns])
 
 
 def _run(
-    frame: "pd.DataFrame", options: AnalysisOptions, n_folds: int, command: str, seconds: float
+    asked: ReadTable, options: AnalysisOptions, n_folds: int, command: str, seconds: float
 ) -> RunFindings:
     return run_findings(
         seed=int(options.seed),
@@ -583,6 +497,6 @@ def _run(
             ("seed", str(options.seed)),
         ),
         skipped=(),
-        fingerprint=fingerprint(frame),
+        fingerprint=fingerprint(asked.frame),
         too_few_rows=options.n_outer != 0 and not n_folds,
     )

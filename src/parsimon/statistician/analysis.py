@@ -3,11 +3,11 @@
 import datetime
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,14 +20,16 @@ from parsimon.pareto.choose import Rule
 from parsimon.report import Readable, findings_tables
 from parsimon.report.findings import Findings, ModelComparison, RunFindings, Study, Treatment
 from parsimon.statistician.families.feature_fronts import FORMULA
+from parsimon.statistician.families.kernel_search import KERNEL_SEARCH
 from parsimon.statistician.final_fits import FinalFits
 from parsimon.statistician.measure import size_front
-from parsimon.statistician.question import Answer
-from parsimon.statistician.table_model import TableModel
+from parsimon.statistician.table_model import TableModel, as_table_model
 from parsimon.structures.claims import Claim
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from parsimon.statistician.families.gp import KernelAnswer, KernelFit
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,7 +41,7 @@ class Analysis(Readable):
     findings : Findings
         Numbers and names, no sentences.
     fits : FinalFits
-        The search and the model of each question, and how any model is fitted to all rows.
+        What was searched in the table, and how any model is fitted to all rows.
     fitted_model : TableModel or None
         The recommended model, if it was fitted already.
     """
@@ -49,9 +51,14 @@ class Analysis(Readable):
     fitted_model: TableModel | None = None
 
     @property
-    def answers(self) -> tuple[Answer, ...]:
-        """The search and the model of each question."""
-        return self.fits.answers
+    def search(self) -> "KernelFit":
+        """What the search over kernels found, for each question."""
+        found = self.fits.whole.get(KERNEL_SEARCH.name)
+        if found is None:
+            raise InvalidInputError(
+                'No kernels were searched; ask for them with families="gp" or "all".'
+            )
+        return cast("KernelFit", found)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -81,7 +88,7 @@ class Analysis(Readable):
 
     @property
     def front(self) -> Front:
-        """Error against size, of the first question; see `fronts`."""
+        """Error against size of the kernels searched for the first question; see `fronts`."""
         return self.fronts[0]
 
     @property
@@ -91,7 +98,7 @@ class Analysis(Readable):
         The errors are those of the folds that may have guided the search, so they are optimistic.
         """
         return tuple(
-            size_front(answer.result.candidates, _Fitter(answer)) for answer in self.answers
+            size_front(answer.result.candidates, _Fitter(answer)) for answer in self.search.answers
         )
 
     @property
@@ -112,12 +119,12 @@ class Analysis(Readable):
     def recommended(self) -> TableModel:
         """The simplest model that is probably not much worse than the best, fitted to all rows.
 
-        Without a comparison it is what the search found.
+        Without a comparison it is what the search over kernels found, or the first model asked.
         """
         if self.fitted_model is not None:
             return self.fitted_model
         if self.comparison is None:
-            return self.model("best")
+            return self.fits.demanded(self.fits.first, None)
         return self.fitted(self.comparison.recommended.name)
 
     def fitted(self, name: str) -> TableModel:
@@ -138,7 +145,7 @@ class Analysis(Readable):
     @property
     def targets(self) -> tuple[Array, ...]:
         """What each question predicts: 1 and 0, or numbers."""
-        return tuple(answer.question.y for answer in self.answers)
+        return tuple(one.y for one in self.fits.questions)
 
     def model(self, rule: Rule = "recommended") -> TableModel:
         """Return a fitted model that takes tables as they are.
@@ -146,9 +153,9 @@ class Analysis(Readable):
         Parameters
         ----------
         rule : str, int or callable
-            "recommended" for the model to use, "best" for what the search of the family that leads
-            chose, or a rule that chooses from the front of that search, as in
-            `parsimon.pareto.choose`: "knee", "best:error", an index, ...
+            "recommended" for the model to use, "best" for what the search over kernels chose, or a
+            rule that chooses from the front of that search, as in `parsimon.pareto.choose`: "knee",
+            "best:error", an index, ...
 
         Returns
         -------
@@ -156,10 +163,11 @@ class Analysis(Readable):
         """
         if rule == "recommended":
             return self.recommended
-        models = [answer.model for answer in self.answers]
+        search = self.search
         if rule != "best":
-            models = [front.solution(choose(front, rule)) for front in self.fronts]
-        return self.fits.table_model(self.answers, models)
+            models = tuple(front.solution(choose(front, rule)) for front in self.fronts)
+            search = replace(search, models=models)
+        return as_table_model(search, classes=self.classes)
 
     def save(self, path: str | os.PathLike[str], rule: Rule = "recommended") -> Path:
         """Save a model for `parsimon predict` and `load_model`, and return its path."""
@@ -170,8 +178,8 @@ class Analysis(Readable):
 
     def __repr__(self) -> str:
         table = self.findings.table
-        found = "; ".join(study.model.words for study in self.findings.studies)
-        return f"Analysis of {table.name}: {self.target} from {found}"
+        found = "; ".join(one.model.words for one in self.findings.studies if one.search)
+        return f"Analysis of {table.name}: {self.target} from {found or 'models without a search'}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +198,7 @@ class _ModelOf:
 class _Fitter:
     """Fits the candidate of a front's row to all rows; a value, so that fronts can be pickled."""
 
-    answer: Answer
+    answer: "KernelAnswer"
 
     def __call__(self, row: int) -> Any:
         return self.answer.fit(self.answer.result.candidates[row], np.random.SeedSequence(0))

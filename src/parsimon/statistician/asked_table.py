@@ -43,6 +43,8 @@ class ReadTable:
     @property
     def class_names(self) -> tuple[str, ...]:
         """The classes in the order of a model's probabilities; none for a number."""
+        if self.outcome.task == "regression":
+            return ()
         if len(self.outcome.questions) == 1:
             positive, negative = self.names(0)
             return (negative, positive)

@@ -1,12 +1,12 @@
 """All models on the same outer folds: who is best, who is level with it, and which to use.
 
-`compared` measures all models, and the family that leads, by their answers on the rows outside.
+`compare_on_folds` asks everyone, `compared` measures them by their answers on the rows outside.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from parsimon.evaluation.recommending import (
     LIKELY,
     PROVED,
     TOLERANCE,
-    is_better,
+    beats_chance,
     probably_worse,
 )
 from parsimon.evaluation.row_intervals import (
@@ -32,21 +32,19 @@ from parsimon.evaluation.tempering import SURE
 from parsimon.report.figures import error_against_size
 from parsimon.report.findings import ComparedModel, Interval, ModelComparison, Picture
 from parsimon.statistician.asked_table import ReadTable
-from parsimon.statistician.families import ModelSize, Question, model_size, together
-from parsimon.statistician.families.contender import Contender
-from parsimon.statistician.families.contenders import GUESSING
-from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork
-from parsimon.statistician.fold_answers import (
-    FoldAnswers,
-    PreparedTable,
-    SeenTable,
-    Told,
-    run_contenders,
-    tempered_answers,
-    with_lead,
+from parsimon.statistician.families import (
+    Family,
+    Fitted,
+    ModelSize,
+    Question,
+    model_size,
+    total_size,
 )
+from parsimon.statistician.families.family import SeenTable
+from parsimon.statistician.families.plain import GUESSING
+from parsimon.statistician.folds import FoldAnswers, Prepare, Told, run_folds, tempered_answers
 from parsimon.statistician.gallery import picture_of
-from parsimon.statistician.outer_folds import FoldResult
+from parsimon.statistician.seen_tables import PreparedTable
 from parsimon.statistician.table_model import TableModel
 from parsimon.structures.shuffled_targets import shuffled_p_value
 
@@ -109,10 +107,9 @@ class _Losses:
 
 def compared(
     answers: Sequence[FoldAnswers],
-    contenders: Sequence[Contender],
+    families: Sequence[Family],
     question: Question,
     *,
-    lead: Contender | None = None,
     whole_folds: bool = False,
     least: int = 2,
     certain: bool = False,
@@ -128,7 +125,7 @@ def compared(
     from it: the 95 % interval of the paired difference holds zero. `evaluation.recommending` says
     which is recommended; never guessing where a claim is certain, or a model better beyond chance.
     """
-    known = {one.name: one for one in (*((lead,) if lead else ()), *contenders)}
+    known = {one.name: one for one in families}
     names = [name for name in known if all(name in one.told for one in answers)]
     if len(answers) < 2 or len(names) < least:
         return None
@@ -232,7 +229,7 @@ class _Yardstick:
         if guess is None:
             return cls(metric, None, units=units)
         gains = (guess.surprise - one.surprise for one in measured if one is not guess)
-        beaten = any(is_better(unit_sums(one, units)) for one in gains)
+        beaten = any(beats_chance(unit_sums(one, units)) for one in gains)
         return cls(metric, guess, beaten, units)
 
     def rows(self, one: _Losses) -> Array:
@@ -294,13 +291,13 @@ class _Yardstick:
 
 
 def _compared_model(
-    one: _Losses, contender: Contender, yard: _Yardstick, *, best: _Losses, recommended: bool
+    one: _Losses, family: Family, yard: _Yardstick, *, best: _Losses, recommended: bool
 ) -> ComparedModel:
     difference = yard.difference(one, best)
     return ComparedModel(
         name=one.name,
-        family=contender.family,
-        words=contender.words,
+        family=family.kind,
+        words=family.words,
         error=_interval(yard.error(one)),
         log_loss=one.log_loss,
         difference=_interval(difference),
@@ -313,7 +310,7 @@ def _compared_model(
         is_level=round(difference.low, 3) <= 0,
         worse=yard.worse(one, best),
         recommended=recommended,
-        key=contender.key,
+        key=family.key,
         slope=one.told[0].slope,
     )
 
@@ -341,13 +338,13 @@ def as_fitted(
 def _fitted_size(model: TableModel, table: "pd.DataFrame") -> ModelSize:
     n, columns, X = len(model.variables), model.columns, model.numbers(table)
     used = [place for place, one in enumerate(model.variables) if one.column in columns]
-    return together(
+    return total_size(
         model_size(one, n_rows=len(X), n_columns=n, used=used, X=X) for one in model.models
     )
 
 
 def _left_out(
-    answers: Sequence[FoldAnswers], known: Mapping[str, Contender], names: Sequence[str]
+    answers: Sequence[FoldAnswers], known: Mapping[str, Family], names: Sequence[str]
 ) -> list[tuple[str, str]]:
     """Return who did not answer in every fold, and why."""
     found = []
@@ -362,83 +359,74 @@ def _interval(bounds: Bounds) -> Interval:
     return Interval(estimate=bounds.estimate, low=bounds.low, high=bounds.high)
 
 
+class Compared(NamedTuple):
+    """What came of asking everyone: who answered what, and what was fitted to the table.
+
+    comparison: None with fewer than two folds or models.
+    """
+
+    comparison: ModelComparison | None
+    pictures: tuple[Picture, ...]
+    answers: Sequence[FoldAnswers]
+    whole: Mapping[str, Fitted]
+
+
 def compare_on_folds(
-    contenders: Sequence[Contender],
-    searched: Mapping[Contender, Sequence[FoldResult]],
+    families: Sequence[Family],
     asked: ReadTable,
     parts: Sequence[OuterPart],
     seed: np.random.SeedSequence,
     *,
-    n_jobs: int | None = 1,
-    time_limit: float | None = None,
     verbose: bool = False,
-    kept: FinishedWork = NOTHING_KEPT,
-    prepare: Callable[[Question], SeenTable] = PreparedTable.of,
     certain: bool = False,
     by_errors: bool = False,
-) -> tuple[ModelComparison | None, tuple[Picture, ...], Sequence[FoldAnswers]]:
+    prepare: Prepare = PreparedTable.of,
+    **options: Any,
+) -> Compared:
     """Ask everyone on the outer folds, and compare; nothing without folds.
 
-    Those that were `searched` have answered before, by searches of their own. `prepare` makes of
-    rows what contenders see. `certain` and `by_errors` are as in `compared`; probabilities that are
-    too sure are tempered, unless errors alone count.
+    `certain` and `by_errors` are as in `compared`, `options` are those of `run_folds`.
+    Probabilities that are too sure are tempered, unless errors alone count.
     """
-    if len(parts) < 2 or not contenders:
-        return None, (), ()
-    question = asked.questions[0]
-    with Progress("Comparing", total=len(parts), verbose=verbose) as progress:
-        answers = run_contenders(
-            contenders,
-            question,
+    with Progress("Comparing", total=100, verbose=verbose) as progress:
+        answers, whole = run_folds(
+            families,
+            asked.questions,
             parts,
             seed,
-            n_jobs=n_jobs,
-            time_limit=time_limit,
-            done=lambda done: progress.update(done, note="all models on the outer folds"),
-            kept=kept,
+            done=lambda share: progress.update(round(100 * share), note="percent of all fits"),
             prepare=prepare,
+            **options,
         )
-    for one, folds in searched.items():
-        answers = with_lead(
-            answers,
-            folds,
-            one.name,
-            n_questions=len(asked.questions),
-            is_number=question.is_number,
-        )
+    question = asked.questions[0]
     if not by_errors:
         answers = tempered_answers(answers, question)
     found = recommended_of(
-        answers,
-        (*searched, *contenders),
-        question,
-        certain=certain,
-        by_errors=by_errors,
-        prepare=prepare,
+        answers, families, question, certain=certain, by_errors=by_errors, prepare=prepare
     )
     if found is None:
-        return None, (), answers
+        return Compared(None, (), answers, whole)
     picture = comparison_picture(found)
-    return replace(found, picture=picture.name), (picture,), answers
+    return Compared(replace(found, picture=picture.name), (picture,), answers, whole)
 
 
 def recommended_of(
     answers: Sequence[FoldAnswers],
-    contenders: Sequence[Contender],
+    families: Sequence[Family],
     question: Question,
     *,
     least: int = 2,
     certain: bool = False,
     by_errors: bool = False,
-    prepare: Callable[[Question], SeenTable] = PreparedTable.of,
+    prepare: Prepare = PreparedTable.of,
 ) -> ModelComparison | None:
     """Compare, and look once more at the columns before guessing is recommended."""
     asked: dict[str, Any] = {"least": least, "by_errors": by_errors}
-    found = compared(answers, contenders, question, certain=certain, **asked)
-    if found is None or found.recommended.family != GUESSING.family or by_errors:
+    found = compared(answers, families, question, certain=certain, **asked)
+    if found is None or found.recommended.family != GUESSING.kind or by_errors:
         return found
-    certain = _has_signal(prepare(question), question)
-    return compared(answers, contenders, question, certain=True, **asked) if certain else found
+    certain = _has_signal(prepare([question]), question)
+    return compared(answers, families, question, certain=True, **asked) if certain else found
 
 
 def _has_signal(table: SeenTable, question: Question) -> bool:
@@ -454,38 +442,3 @@ def comparison_picture(comparison: ModelComparison) -> Picture:
     """Draw all models: errors against sizes."""
     axes = error_against_size(comparison)
     return picture_of("models", axes, "Errors of all models against their sizes")
-
-
-def fitted_contender(
-    contender: Contender,
-    question: Question,
-    seed: np.random.SeedSequence,
-    *,
-    classes: Sequence[str],
-    row: ComparedModel | None = None,
-) -> TableModel:
-    """Return a contender fitted to all rows, as a model that takes tables as they are.
-
-    Its honest error, if known from the comparison, gives numbers their standard deviation.
-    """
-    table = PreparedTable.of(question)
-    deviation = None
-    if question.is_number:
-        share = 1.0 if row is None else row.error.estimate
-        deviation = math.sqrt(share * float(np.var(table.values)))
-    model: Any = contender.fit(table.X, table.values, question.task, seed)
-    made = TableModel(
-        table.preparer,
-        table.screener,
-        [getattr(model, "best_estimator_", model) if _is_search(model) else model],
-        tuple(classes),
-        question.target,
-        deviation=deviation,
-        slope=1.0 if row is None else row.slope,
-    )
-    return made.having_seen(table.X)
-
-
-def _is_search(model: Any) -> bool:
-    """Return whether a model is a search over options, whose result is all that is kept."""
-    return hasattr(model, "best_estimator_") and hasattr(model, "cv_results_")

@@ -14,14 +14,17 @@ from parsimon._typing import AnyArray, Array, Indices
 from parsimon.report.figures import RowBar, row_bars
 from parsimon.report.findings import Joint, Picture, Variable
 from parsimon.report.row_findings import RARE, RowExplanation, RowPart, RowRole
-from parsimon.statistician.families import FamilyResult, OwnPredictions, Question, predicted
+from parsimon.statistician.families import OwnPredictions, Question, predicted
+from parsimon.statistician.families.family import normalised
 from parsimon.statistician.gallery import Gallery
 from parsimon.statistician.measure import surprise, written
 from parsimon.statistician.outer_folds import FoldResult, outside_predictions
-from parsimon.statistician.table_model import TableModel, normalised
+from parsimon.statistician.table_model import TableModel
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from parsimon.statistician.families.gp import KernelResult
 
 # Of the rows that would suit a role so many are looked at.
 _MOST_LOOKED_AT = 20
@@ -36,7 +39,7 @@ _MOST_BARS = 6
 
 
 def explained_rows(
-    found: FamilyResult, variables: Sequence[Variable]
+    found: "KernelResult", variables: Sequence[Variable]
 ) -> tuple[RowExplanation, ...]:
     """Return the chosen rows, explained; none where the model is no sum of parts."""
     model: Any = found.model

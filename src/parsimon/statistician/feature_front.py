@@ -17,7 +17,7 @@ from parsimon.features import in_words
 from parsimon.report.feature_findings import FeatureFront, FeatureSize
 from parsimon.report.findings import ModelComparison, Picture
 from parsimon.statistician.asked_table import ReadTable
-from parsimon.statistician.comparison import compared, fitted_contender
+from parsimon.statistician.comparison import compared
 from parsimon.statistician.families import Question
 from parsimon.statistician.families.feature_fronts import (
     FORMULA,
@@ -25,9 +25,10 @@ from parsimon.statistician.families.feature_fronts import (
     short_numbers,
 )
 from parsimon.statistician.finished_work import FinishedWork
-from parsimon.statistician.fold_answers import WHOLE_TABLE, FoldAnswers
+from parsimon.statistician.folds import WHOLE_TABLE, FoldAnswers
 from parsimon.statistician.gallery import picture_of
-from parsimon.statistician.table_model import TableModel
+from parsimon.statistician.seen_tables import PreparedTable
+from parsimon.statistician.table_model import TableModel, as_table_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -172,7 +173,8 @@ def report_formulas(
         if model is None and time_limit is not None and time_limit < WHOLE_TABLE * row.seconds:
             return None, (), {}
         if model is None:
-            model = fitted_contender(FORMULA, question, seed, classes=asked.class_names, row=row)
+            fitted = FORMULA.fit(PreparedTable.of(asked.questions), seed)
+            model = as_table_model(fitted, classes=asked.class_names, row=row)
         X = model.numbers(question.table)
         found[0,] = (*drawn_formulas(model.models[0], X, asked), {FORMULA.name: model})
         kept.write("formulas", (0,), found[0,])
@@ -231,8 +233,8 @@ def series_front(
     search: Any, given: "AskedSeries", answers: Sequence[FoldAnswers]
 ) -> tuple[FeatureFront, ModelComparison | None]:
     """Return the best features of each number, and their errors on the outer folds."""
-    from parsimon.statistician.families.contenders import GUESSING
-    from parsimon.statistician.families.series_contenders import of_size, size_name
+    from parsimon.statistician.families.plain import GUESSING
+    from parsimon.statistician.families.series_families import of_size, size_name
 
     numbers = range(1, int(search.max_features) + 1)
     question = given.asked.questions[0]
@@ -266,7 +268,7 @@ def series_front(
 
 def _best_of_each_number(search: Any) -> list[Any]:
     """Return the models of least error for each number of features, where more are better."""
-    from parsimon.statistician.families.series_contenders import place_with
+    from parsimon.statistician.families.series_families import place_with
 
     places = [place_with(search, number) for number in range(1, int(search.max_features) + 1)]
     return [search.select(place) for place in dict.fromkeys(places) if place != search.best_index_]

@@ -6,9 +6,9 @@ rows that they had never seen. `FinalFits.sound` asks that of every family, and 
 other starts, what does not pass; `settle` then recommends another model, and says why.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,18 +18,16 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import ComparedModel, ModelComparison, Picture
 from parsimon.statistician.asked_table import ReadTable
 from parsimon.statistician.comparison import (
+    Compared,
     comparison_picture,
-    fitted_contender,
     recommended_of,
     row_surprise,
 )
-from parsimon.statistician.families import Question
-from parsimon.statistician.families.contender import Contender
-from parsimon.statistician.families.contenders import GUESSING, KERNEL_SEARCH
-from parsimon.statistician.families.gp import GaussianProcesses, KernelResult
-from parsimon.statistician.fold_answers import FoldAnswers
-from parsimon.statistician.question import Answer, run_searches
-from parsimon.statistician.table_model import TableModel
+from parsimon.statistician.families import Family, Fitted, Question
+from parsimon.statistician.families.plain import GUESSING
+from parsimon.statistician.folds import FoldAnswers
+from parsimon.statistician.seen_tables import PreparedTable
+from parsimon.statistician.table_model import TableModel, as_table_model
 
 # Keeps the seeds of final fits apart from those of an analysis.
 _FITTING = 4
@@ -55,38 +53,44 @@ def final_seed(seed: int, attempt: int = 0) -> np.random.SeedSequence:
 class FinalFits:
     """Fits what was compared to all rows of a table, by the procedure that the folds measured.
 
-    answers: Of the family that leads; none if no family was searched.
     classes: In the order of probabilities; empty for a number.
-    kernels: The search over kernels where it is compared beside another family that leads.
+    whole: What was fitted to the table beside the folds, by name.
     """
 
     questions: tuple[Question, ...]
-    answers: tuple[Answer, ...]
-    contenders: tuple[Contender, ...]
+    families: tuple[Family, ...]
     classes: tuple[str, ...]
     target: str
     seed: int
-    kernels: GaussianProcesses | None = None
+    whole: Mapping[str, Fitted]
 
     @classmethod
     def of(
         cls,
         asked: ReadTable,
-        answers: Sequence[Answer],
-        contenders: Sequence[Contender],
+        families: Sequence[Family],
         seed: int,
-        kernels: GaussianProcesses | None = None,
+        whole: Mapping[str, Fitted],
     ) -> "FinalFits":
         """Take the table from what was asked of it."""
         return cls(
             questions=asked.questions,
-            answers=tuple(answers),
-            contenders=tuple(contenders),
-            classes=() if asked.questions[0].is_number else asked.class_names,
+            families=tuple(families),
+            classes=asked.class_names,
             target=asked.target,
             seed=int(seed),
-            kernels=kernels,
+            whole=whole,
         )
+
+    @property
+    def first(self) -> str:
+        """Who is used where nothing was compared: what was searched, or the first model asked."""
+        names = [*self.whole, *(one.name for one in self.families if one.kind != GUESSING.kind)]
+        return next(iter(names), GUESSING.name)
+
+    def searched_models(self) -> dict[str, TableModel]:
+        """Return what was fitted to the table beside the folds, by name."""
+        return {name: as_table_model(one, classes=self.classes) for name, one in self.whole.items()}
 
     def sound(self, name: str, row: ComparedModel | None) -> TableModel | None:
         """Return a model that agrees with its `row` of the comparison; None if no fit of it does.
@@ -106,30 +110,14 @@ class FinalFits:
             raise InvalidInputError(f"The {name} cannot be used: {_REFUSED}. Choose another model.")
         return model
 
-    def table_model(self, answers: Sequence[Answer], models: Sequence[Any]) -> TableModel:
-        """Return models of answers as one that takes tables as they are."""
-        first = answers[0]
-        made = TableModel(first.preparer, first.screener, models, self.classes, self.target)
-        return made.having_seen(first.question.X)
-
     def _fit(self, name: str, row: ComparedModel | None, attempt: int) -> TableModel:
-        seed = final_seed(self.seed, attempt)
-        contender = next((one for one in self.contenders if one.name == name), None)
-        if contender is not None:
-            question = self.questions[0]
-            return fitted_contender(contender, question, seed, classes=self.classes, row=row)
-        answers: Sequence[Answer] = self.answers
-        leads = bool(answers) and isinstance(answers[0].result, KernelResult)
-        if name == KERNEL_SEARCH.name and self.kernels is not None and not leads:
-            answers, _ = run_searches(self.kernels, self.questions, [], seed)
-        models = [one.model if attempt == 0 else _refit(one, seed) for one in answers]
-        made = self.table_model(answers, models)
-        made.slope = 1.0 if row is None else row.slope
-        return made
-
-
-def _refit(answer: Answer, seed: np.random.SeedSequence) -> Any:
-    return answer.result.chosen.refit(answer.question.X, answer.question.y, seed)
+        seed, fitted = final_seed(self.seed, attempt), self.whole.get(name)
+        if fitted is not None and attempt:
+            fitted = fitted.refit(seed)
+        if fitted is None:
+            family = next(one for one in self.families if one.name == name)
+            fitted = family.fit(PreparedTable.of(self.questions), seed)
+        return as_table_model(fitted, classes=self.classes, row=row)
 
 
 def contradicts(model: TableModel, question: Question, row: ComparedModel) -> bool:
@@ -165,26 +153,26 @@ class Settled(NamedTuple):
 
     comparison: ModelComparison | None
     pictures: tuple[Picture, ...]
-    told: Sequence[FoldAnswers]
+    answers: Sequence[FoldAnswers]
     model: TableModel | None = None
 
 
-def settle(
-    found: Settled, fits: FinalFits, contenders: Sequence[Contender], *, certain: bool
-) -> Settled:
+def settle_on_model(found: Compared, fits: FinalFits, *, certain: bool) -> Settled:
     """Fit the recommended model to all rows; while that fails, leave it out and recommend anew.
 
-    contenders: All whose answers were compared. `certain` is as in `compared`.
+    `certain` is as in `compared`.
     """
-    comparison, pictures, told, _ = found
-    while comparison is not None and comparison.recommended.family != GUESSING.family:
+    comparison, pictures, answers, _ = found
+    while comparison is not None and comparison.recommended.family != GUESSING.kind:
         row = comparison.recommended
         model = fits.sound(row.name, row)
         if model is not None:
-            return Settled(comparison, pictures, told, model)
-        told = [one.without(row.name, _REFUSED) for one in told]
-        comparison = recommended_of(told, contenders, fits.questions[0], least=1, certain=certain)
+            return Settled(comparison, pictures, answers, model)
+        answers = [one.without(row.name, _REFUSED) for one in answers]
+        comparison = recommended_of(
+            answers, fits.families, fits.questions[0], least=1, certain=certain
+        )
         if comparison is not None:
             pictures = (comparison_picture(comparison),)
             comparison = replace(comparison, picture=pictures[0].name)
-    return Settled(comparison, pictures, told)
+    return Settled(comparison, pictures, answers)

@@ -16,10 +16,10 @@ import secrets
 import stat
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from parsimon import __version__
 from parsimon._writing import WAITING, warn_if_unwritten, write_file, write_secret
@@ -28,6 +28,8 @@ from parsimon.statistician.prepare.frames import fingerprint
 
 if TYPE_CHECKING:
     import pandas as pd
+
+T = TypeVar("T")
 
 _FORMAT = "parsimon-finished-work-2"
 _EARLIER = "parsimon-finished-work-1"
@@ -82,12 +84,25 @@ class FinishedWork:
         with warn_if_unwritten():
             write_file(path, about.encode() + content)
 
-    def first(self, stage: str, value: Any) -> Any:
-        """Return what an earlier run kept of a stage, or keep and return this value."""
+    def once(self, stage: str, make: Callable[[], T]) -> T:
+        """Return what an earlier run kept of a stage, or make and keep it."""
         known = self.read(stage, [(0,)])
-        if not known:
-            self.write(stage, (0,), value)
-        return known.get((0,), value)
+        if known:
+            return cast(T, known[0,])
+        made = make()
+        self.write(stage, (0,), made)
+        return made
+
+    @classmethod
+    def of(
+        cls,
+        folder: str | os.PathLike[str] | None,
+        frame: "pd.DataFrame",
+        asked: tuple[Any, ...],
+        options: Any,
+    ) -> "FinishedWork":
+        """Keep what is asked of a table with these options; without a folder keep nothing."""
+        return NOTHING_KEPT if folder is None else cls(folder, work_key(frame, asked, options))
 
     def _path(self, stage: str, place: Place) -> Path:
         assert self._folder is not None
@@ -148,16 +163,14 @@ def forget_work(folder: str | os.PathLike[str]) -> None:
 def work_key(frame: "pd.DataFrame", asked: tuple[Any, ...], options: Any) -> str:
     """Return a digest of a table's cells, of what is asked of it, and of options and versions.
 
-    options: A dataclass; estimators in it count with all that is pickled of them.
+    options: A mapping or a dataclass; estimators in it count with all that is pickled of them.
     """
     from importlib.metadata import version
 
     libraries = [version(name) for name in ("numpy", "scipy", "scikit-learn", "pandas")]
-    chosen = [
-        (field.name, _spelled(getattr(options, field.name)))
-        for field in fields(options)
-        if field.name not in _INDIFFERENT
-    ]
+    if not isinstance(options, Mapping):
+        options = {field.name: getattr(options, field.name) for field in fields(options)}
+    chosen = [(name, _spelled(one)) for name, one in options.items() if name not in _INDIFFERENT]
     columns = [(repr(name), repr(kind)) for name, kind in frame.dtypes.items()]
     about = repr((__version__, sys.version_info[:3], libraries, asked, chosen, columns))
     digest = hashlib.sha256(about.encode())

@@ -2,65 +2,35 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from parsimon._checks import check_count, check_seconds
-from parsimon._progress import Progress
+from parsimon._checks import check_count
 from parsimon._random import seed_sequence
 from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import ComparedModel, ModelComparison
+from parsimon.statistician.analysis_options import AnalysisOptions
 from parsimon.statistician.asked_table import ReadTable, read_question
-from parsimon.statistician.comparison import compare_on_folds
-from parsimon.statistician.families.contender import Contender
-from parsimon.statistician.families.contenders import (
-    GUESSING,
-    KERNEL_SEARCH,
-    SEARCH,
+from parsimon.statistician.comparison import Compared, compare_on_folds
+from parsimon.statistician.families import Family
+from parsimon.statistician.families.kernel_search import KERNEL_SEARCH, Choice
+from parsimon.statistician.families.plain import GUESSING
+from parsimon.statistician.families.registered import (
     Rivals,
     as_families,
-    chosen_contenders,
-    contender_called,
+    family_called,
 )
-from parsimon.statistician.families.gp import Choice, GaussianProcesses
-from parsimon.statistician.final_fits import FinalFits, Settled, settle
-from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
-from parsimon.statistician.outer_folds import FoldResult, has_certain_claims
-from parsimon.statistician.question import Answer, plan_folds, run_searches
+from parsimon.statistician.final_fits import FinalFits, settle_on_model
+from parsimon.statistician.finished_work import FinishedWork
+from parsimon.statistician.folds import plan_folds
+from parsimon.statistician.looking import Looked, has_certain_claims, look_at_folds
 from parsimon.statistician.table_model import TableModel
 from parsimon.statistician.time_budget import TimeBudget
 
-# What searches may take of a time limit; what a last fit, a table and a file need of it.
-_SEARCHING, _LAST_SECONDS, _LAST_SHARE = 0.45, 1.0, 0.1
-
-
-@dataclass(frozen=True, kw_only=True)
-class _FitOptions:
-    """What models that are compared or fitted depend on, beside the table, and how they are run."""
-
-    family: str = "recommended"
-    families: tuple[str, ...] = ()
-    rivals: Rivals = "all"
-    choose: Choice = "supported"
-    outer: int | None
-    seed: int
-    n_jobs: int | None
-    time_limit: float | None
-    verbose: bool
-
-    def __post_init__(self) -> None:
-        check_seconds("time_limit", self.time_limit)
-
-    def kept(
-        self, checkpoint: str | os.PathLike[str] | None, asked: ReadTable, about: tuple[Any, ...]
-    ) -> FinishedWork:
-        """Return what an earlier run of the same has finished."""
-        if checkpoint is None:
-            return NOTHING_KEPT
-        return FinishedWork(checkpoint, work_key(asked.frame, about, self))
+# Of a time limit: what a look at what matters may take; what a last fit, a table and a file need.
+_LOOKING, _LAST_SECONDS, _LAST_SHARE = 0.125, 1.0, 0.1
 
 
 class FittedModel(NamedTuple):
@@ -121,9 +91,8 @@ def compare_models(
     >>> found.recommended.name
     'linear model'
     """
-    names = as_families(families)
-    options = _FitOptions(
-        families=names,
+    options = AnalysisOptions(
+        families=as_families(families),
         rivals=rivals,
         outer=outer,
         seed=seed,
@@ -131,30 +100,12 @@ def compare_models(
         time_limit=time_limit,
         verbose=verbose,
     )
-    budget = TimeBudget.keeping(time_limit, _LAST_SECONDS, _LAST_SHARE)
-    contenders = chosen_contenders(names, rivals)
     asked = read_question(table, target, positive=positive, task=task)
-    kept = options.kept(checkpoint, asked, (target, positive, task))
-    folding, searching, _, comparing = seed_sequence(seed).spawn(4)
-    parts = _folds(asked, outer, folding)
-    searched: dict[Contender, Sequence[FoldResult]] = {}
-    if SEARCH in names:
-        _, folds = _search(asked, parts, searching, options, kept, budget, whole=False)
-        searched[KERNEL_SEARCH] = folds
-    found, *_ = compare_on_folds(
-        contenders,
-        searched,
-        asked,
-        parts,
-        comparing,
-        n_jobs=n_jobs,
-        time_limit=budget.left(),
-        verbose=verbose,
-        kept=kept,
-    )
-    if found is None:
+    kept = FinishedWork.of(checkpoint, asked.frame, (target, positive, task), options)
+    found, _ = _compared(asked, options.everyone, options, kept, whole=False)
+    if found.comparison is None:
         raise InvalidInputError("Fewer than two models answered on every fold; ask for others.")
-    return found
+    return found.comparison
 
 
 def fit_model(
@@ -204,9 +155,7 @@ def fit_model(
     ['setosa', 'setosa']
     """
     key = family.strip().lower()
-    contenders, is_search = _asked_for(key)
-    options = _FitOptions(
-        family=key,
+    options = AnalysisOptions(
         choose=choose,
         outer=outer,
         seed=seed,
@@ -214,48 +163,76 @@ def fit_model(
         time_limit=time_limit,
         verbose=verbose,
     )
-    budget = TimeBudget.keeping(time_limit, _LAST_SECONDS, _LAST_SHARE)
     asked = read_question(table, target, positive=positive, task=task)
-    kept = options.kept(checkpoint, asked, (target, positive, task))
-    folding, searching, _, comparing = seed_sequence(seed).spawn(4)
-    parts = [] if outer == 0 else _folds(asked, outer, folding)
-    answers: Sequence[Answer] = ()
-    searched: dict[Contender, Sequence[FoldResult]] = {}
-    certain = False
-    if is_search:
-        answers, folds = _search(asked, parts, searching, options, kept, budget, whole=True)
-        searched[KERNEL_SEARCH] = folds
-        certain = has_certain_claims([answer.claims for answer in answers], folds)
+    families = _asked_for(key, options)
+    kept = FinishedWork.of(checkpoint, asked.frame, (key, target, positive, task), options)
+    compared, certain = _compared(asked, families, options, kept, whole=True)
+    fits = FinalFits.of(asked, families, seed, compared.whole)
+    if key != "recommended":
+        name = families[-1].name
+        models = () if compared.comparison is None else compared.comparison.models
+        row = next((one for one in models if one.name == name), None)
+        return FittedModel(fits.demanded(name, row), name, compared.comparison, row)
+    found, _, _, model = settle_on_model(compared, fits, certain=certain)
+    if found is None:
+        raise InvalidInputError("Too few rows to compare models; name one with family.")
+    row = found.recommended
+    return FittedModel(model or fits.demanded(row.name, row), row.name, found, row)
+
+
+def _asked_for(key: str, options: AnalysisOptions) -> tuple[Family, ...]:
+    """Return the families to ask; of one that is named it and guessing."""
+    if key == "recommended":
+        return options.everyone
+    found = family_called(key)
+    return (GUESSING, options.kernels if found is KERNEL_SEARCH else found)
+
+
+def _compared(
+    asked: ReadTable,
+    families: Sequence[Family],
+    options: AnalysisOptions,
+    kept: FinishedWork,
+    *,
+    whole: bool,
+) -> tuple[Compared, bool]:
+    """Ask families on the outer folds, and say whether some claim is certain.
+
+    whole: Whether those that search are fitted to the table too.
+    """
+    budget = TimeBudget.keeping(options.time_limit, _LAST_SECONDS, _LAST_SHARE)
+    folding, searching, _, comparing = seed_sequence(options.seed).spawn(4)
+    parts = [] if whole and options.outer == 0 else _folds(asked, options.outer, folding)
+    search = [one for one in families if one.searches]
     limits: dict[str, Any] = {
-        "n_jobs": n_jobs,
-        "time_limit": budget.left(),
-        "verbose": verbose,
+        "n_jobs": options.n_jobs,
+        "verbose": options.verbose,
         "kept": kept,
     }
-    compared = compare_on_folds(
-        contenders, searched, asked, parts, comparing, certain=certain, **limits
+    looked: Looked = {}
+    certain = False
+    if search:
+        looked = look_at_folds(
+            asked.questions,
+            parts,
+            seed_sequence(searching),
+            whole=whole,
+            time_limit=budget.left(_LOOKING),
+            **limits,
+        )
+        certain = has_certain_claims(asked.questions, looked)
+    found = compare_on_folds(
+        families,
+        asked,
+        parts,
+        comparing,
+        certain=certain,
+        whole=[(one, seed_sequence(searching)) for one in search if whole],
+        looked=looked,
+        time_limit=budget.left(),
+        **limits,
     )
-    fits = FinalFits.of(asked, answers, contenders, seed)
-    found, model = compared[0], None
-    if key == "recommended":
-        everyone = (*searched, *contenders)
-        found, _, _, model = settle(Settled(*compared), fits, everyone, certain=certain)
-        if found is None:
-            raise InvalidInputError("Too few rows to compare models; name one with family.")
-        name = found.recommended.name
-    else:
-        name = KERNEL_SEARCH.name if key == SEARCH else contender_called(key).name
-    row = None if found is None else next((m for m in found.models if m.name == name), None)
-    return FittedModel(model or fits.demanded(name, row), name, found, row)
-
-
-def _asked_for(key: str) -> tuple[tuple[Contender, ...], bool]:
-    """Return the contenders to ask, and whether kernels are searched."""
-    if key == "recommended":
-        return chosen_contenders(as_families("all"), "all"), True
-    if key == SEARCH:
-        return (GUESSING,), True
-    return (GUESSING, contender_called(key)), False
+    return found, certain
 
 
 def _folds(asked: ReadTable, outer: int | None, seed: np.random.SeedSequence) -> list[OuterPart]:
@@ -267,28 +244,3 @@ def _folds(asked: ReadTable, outer: int | None, seed: np.random.SeedSequence) ->
             f"{len(asked.questions[0].y)} rows are too few to compare models on outer folds."
         )
     return parts
-
-
-def _search(
-    asked: ReadTable,
-    parts: Sequence[OuterPart],
-    seed: np.random.SeedSequence,
-    options: _FitOptions,
-    kept: FinishedWork,
-    budget: TimeBudget,
-    *,
-    whole: bool,
-) -> tuple[list[Answer], list[FoldResult]]:
-    total = len(asked.questions) * (len(parts) + int(whole))
-    with Progress("Searching", total=total, verbose=options.verbose) as progress:
-        return run_searches(
-            GaussianProcesses(choose=options.choose),
-            asked.questions,
-            parts,
-            seed,
-            whole=whole,
-            n_jobs=options.n_jobs,
-            time_limit=budget.left(_SEARCHING if parts else 1.0),
-            done=lambda done, left: progress.update(done, note=left),
-            kept=kept,
-        )

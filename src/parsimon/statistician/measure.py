@@ -6,7 +6,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -23,6 +23,7 @@ from parsimon.evaluation.row_intervals import (
 )
 from parsimon.evaluation.tempering import SURE
 from parsimon.exceptions import InvalidInputError
+from parsimon.inference.logistic import fit_logistic, logistic_loss
 from parsimon.pareto import Front
 from parsimon.report.figures.calibration import calibration_bins
 from parsimon.report.findings import (
@@ -35,25 +36,23 @@ from parsimon.report.findings import (
 )
 from parsimon.roc import auc_interval, roc_hull, roc_points
 from parsimon.roc.intervals import wilson_bounds
-from parsimon.statistician.families import (
-    FamilyResult,
-    ModelCandidate,
-    OwnPredictions,
-    Question,
-)
+from parsimon.statistician.families import OwnPredictions, Question
+
+if TYPE_CHECKING:
+    from parsimon.statistician.families.gp import KernelCandidate, KernelResult
 
 MOST_ROWS = 10
 
 
 def surprising_rows(
-    found: FamilyResult, own: OwnPredictions, most: int = MOST_ROWS
+    found: "KernelResult", own: OwnPredictions, most: int = MOST_ROWS
 ) -> tuple[RowFinding, ...]:
     """Return the rows that the model expected least, the most surprising first."""
     return _rows(found.question, found.chosen.variables, surprise(found.question, own), own, most)
 
 
 def influential_rows(
-    found: FamilyResult, own: OwnPredictions, most: int = MOST_ROWS
+    found: "KernelResult", own: OwnPredictions, most: int = MOST_ROWS
 ) -> tuple[RowFinding, ...]:
     """Return the rows whose removal would change the model most, the first most."""
     changes = found.influence()
@@ -120,8 +119,6 @@ def written(cell: Any) -> str:
 MOST_BINS = 10
 ROWS_FOR_A_BIN = 10
 CONFIDENCE = 0.95
-# The longest step of a Newton search, in log odds.
-_LONGEST = 10.0
 # A loss that no value between the ends has.
 _FAR_OFF = 1e9
 # An end further off, in standard errors, is said to be there: the likelihood is all but flat.
@@ -141,7 +138,7 @@ class OutsidePredictions:
     seen: Mask
 
 
-def check_findings(found: FamilyResult, outside: OutsidePredictions | None = None) -> Checks:
+def check_findings(found: "KernelResult", outside: OutsidePredictions | None = None) -> Checks:
     """Measure how far the model that answers a question may be trusted.
 
     Calibration, curve and Brier score come from `outside` if it is given, otherwise from the
@@ -250,7 +247,7 @@ def calibration_line(
     if negative.max() <= positive.min() or positive.max() <= negative.min():
         return None
     design = np.column_stack([odds, np.ones(len(odds))])
-    line = _logistic_regression(design, y)
+    line = fit_logistic(design, y)
     if line is None:
         return None
     fit = _Fit(design, y, line)
@@ -276,7 +273,7 @@ class _Fit:
         error = math.sqrt(max(promised[place], shown[place]))
         scale = error**2 / promised[place]
         limit = scale * float(ndtri((1 + confidence) / 2)) ** 2
-        least, middle = _loss(self.design, self.y, self.line), float(self.line[place])
+        least, middle = logistic_loss(self.design, self.y, self.line), float(self.line[place])
 
         def beyond(away: float, sign: float) -> float:
             value = middle + sign * away
@@ -303,37 +300,10 @@ class _Fit:
     def _loss_at(self, place: int, value: float) -> float:
         """Return the loss with one coefficient at a value and the other at its best."""
         given, free = self.design[:, place] * value, self.design[:, [1 - place]]
-        best = _logistic_regression(free, self.y, given)
-        return _FAR_OFF if best is None else _loss(free, self.y, best, given)
-
-
-def _logistic_regression(
-    design: Array, y: Array, offset: Array | float = 0.0, *, most_steps: int = 100
-) -> Array | None:
-    """Return the coefficients of greatest likelihood by Newton's method; None if it fails."""
-    line: Array = np.zeros(design.shape[1])
-    loss = _loss(design, y, line, offset)
-    for _ in range(most_steps):
-        chance = expit(design @ line + offset)
-        gradient = design.T @ (y - chance)
-        hessian = (design.T * (chance * (1 - chance))) @ design
-        step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
-        # Where all rows are called surely the curvature is almost nothing, and a step endless.
-        step = step * min(1.0, _LONGEST / max(float(np.abs(design @ step).max()), 1e-300))
-        # The likelihood is concave, so that a short enough part of the step always helps.
-        while (after := _loss(design, y, line + step, offset)) > loss and (
-            np.abs(step).max() > 1e-12
-        ):
-            step = step / 2
-        line, loss = line + step, after
-        if np.abs(step).max() < 1e-10 * (1 + np.abs(line).max()):
-            return line if np.isfinite(line).all() else None
-    return None
-
-
-def _loss(design: Array, y: Array, line: Array, offset: Array | float = 0.0) -> float:
-    score = design @ line + offset
-    return float(np.sum(np.logaddexp(0.0, score) - y * score))
+        best = fit_logistic(free, self.y, offset=given)
+        if best is None:
+            return _FAR_OFF
+        return logistic_loss(free, self.y, best, offset=given)
 
 
 def _ranking(y: Array, probability: Array) -> tuple[Roc | None, tuple[tuple[float, float], ...]]:
@@ -457,14 +427,14 @@ class FrontModels(NamedTuple):
     front_variables: tuple[ModelFinding, ...]
 
 
-def size_front(candidates: Sequence[ModelCandidate], solutions: Any = None) -> Front:
+def size_front(candidates: Sequence["KernelCandidate"], solutions: Any = None) -> Front:
     """Return the error on the folds of the search against size; optimistic, since it guided it."""
     values = [[one.error, one.size] for one in candidates]
     solutions = candidates if solutions is None else solutions
     return Front(values, ["error", "size"], solutions=solutions, ties="first")
 
 
-def front_models(found: FamilyResult) -> FrontModels:
+def front_models(found: "KernelResult") -> FrontModels:
     """Return the models of both fronts, with ROC curves from rows left out.
 
     The chosen model joins the front if it is not on it: another guide than the error may have
@@ -472,14 +442,14 @@ def front_models(found: FamilyResult) -> FrontModels:
     """
     write, candidates, chosen = _FrontWriter(found), found.candidates, found.chosen
     by_size = size_front(candidates)
-    knee: ModelCandidate = by_size.solution(by_size.knee())
+    knee: KernelCandidate = by_size.solution(by_size.knee())
     members = _in_order(by_size.solution(row) for row in range(len(by_size)))
     if chosen.key not in [one.key for one in members]:
         members = _in_order([*members, chosen])
     places = [one.key for one in members]
     counts = [[one.error, len(one.variables)] for one in candidates]
     by_variables = Front(counts, ["error", "variables"], solutions=candidates, ties="first")
-    fewer: list[ModelCandidate] = sorted(
+    fewer: list[KernelCandidate] = sorted(
         (by_variables.solution(row) for row in range(len(by_variables))),
         key=lambda one: (len(one.variables), one.error),
     )
@@ -491,23 +461,23 @@ def front_models(found: FamilyResult) -> FrontModels:
     )
 
 
-def _in_order(candidates: Iterable[ModelCandidate]) -> list[ModelCandidate]:
+def _in_order(candidates: Iterable["KernelCandidate"]) -> list["KernelCandidate"]:
     return sorted(candidates, key=lambda one: (one.size, -one.error))
 
 
 class _FrontWriter:
     """Writes candidates as findings, computing the curve of each but once."""
 
-    def __init__(self, found: FamilyResult) -> None:
+    def __init__(self, found: "KernelResult") -> None:
         self._question = found.question
         self._curves: dict[Any, Roc | None] = {}
 
-    def __call__(self, candidate: ModelCandidate) -> ModelFinding:
+    def __call__(self, candidate: "KernelCandidate") -> ModelFinding:
         if candidate.key not in self._curves:
             self._curves[candidate.key] = self._curve(candidate)
         return candidate.finding(self._curves[candidate.key])
 
-    def _curve(self, candidate: ModelCandidate) -> Roc | None:
+    def _curve(self, candidate: "KernelCandidate") -> Roc | None:
         probability = None if self._question.is_number else candidate.left_out()
         if probability is None:
             return None

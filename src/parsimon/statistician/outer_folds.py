@@ -1,14 +1,14 @@
 """What the outer folds say: one question on one fold, and errors with intervals over all of them.
 
-`honest_findings` is about one question, `joint_findings` about all classes together. Rows are
-pooled over the folds, each predicted by a search that never saw it; `parsimon.evaluation` says
-what the intervals hold.
+`folds_of` takes one model out of what all of them said; `honest_findings` is about one question,
+`joint_findings` about all classes together. Rows are pooled over the folds, each predicted by a fit
+that never saw it; `parsimon.evaluation` says what the intervals hold.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,30 +38,27 @@ from parsimon.report.findings import (
     Study,
     Task,
 )
-from parsimon.statistician.families import ModelSize, Prediction
-from parsimon.statistician.table_model import normalised
-from parsimon.structures import Claim, steady
+from parsimon.statistician.families import Question
+from parsimon.statistician.families.family import normalised
+from parsimon.statistician.looking import Looked, claims_of
+from parsimon.structures import Claim
+
+if TYPE_CHECKING:
+    from parsimon.statistician.folds import FoldAnswers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FoldResult:
-    """One question on one outer fold.
+    """What one model says of one question on one outer fold.
 
     fold, question: Places.
     train, test: Rows of the table that was used.
-    prediction (n_test,): Probability of class 1, or the number, by what was chosen; empty if the
-        fold failed.
+    prediction (n_test,): Probability of class 1, or the number; empty if the fold failed.
     baseline: The same from a model that ignores the columns.
-    told: What each contender of the family says of the same rows, by its name; `failures` are
-        those that could not be fitted, and why.
-    kept: The variables that each contender uses.
-    guide_error: What the search inside believed.
-    claims: What the training rows support.
+    guide_error, words, variables: What a search inside chose, and what it believed of it.
+    claims: What the training rows support; None if there was no time to look.
     rises: By how much the loss of each row rises if a column that the model uses is shuffled.
     failure: Why there is no prediction.
-    start: What was chosen, for a fit to other rows to begin with; None if it does not help.
-    size, columns: How large the chosen model is, and the columns of the table that it uses.
-    seconds: For the search, the fits and the predictions.
     """
 
     fold: int
@@ -70,33 +67,52 @@ class FoldResult:
     test: Indices
     prediction: Array
     baseline: float
-    told: Mapping[str, Prediction] = field(default_factory=dict)
-    failures: Mapping[str, str] = field(default_factory=dict)
-    kept: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     guide_error: float = math.nan
     words: str = ""
     variables: tuple[str, ...] = ()
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[Claim, ...] | None = ()
     rises: Mapping[str, Array] = field(default_factory=dict)
     failure: str = ""
-    start: Any = None
-    size: ModelSize | None = None
-    columns: tuple[str, ...] = ()
-    seconds: float = math.nan
 
 
-def claims_on_folds(claims: Sequence[Claim], folds: Sequence[FoldResult]) -> tuple[Claim, ...]:
-    """Return claims, certain only where the outer folds bear them out."""
-    return steady(claims, [one.claims for one in folds if not one.failure])
-
-
-def has_certain_claims(claims: Sequence[Sequence[Claim]], folds: Sequence[FoldResult]) -> bool:
-    """Return whether a claim of some question is certain; `claims` has those of each."""
-    return any(
-        claim.certain
-        for place, own in enumerate(claims)
-        for claim in claims_on_folds(own, [one for one in folds if one.question == place])
-    )
+def folds_of(
+    name: str,
+    questions: Sequence[Question],
+    answers: "Sequence[FoldAnswers]",
+    looked: Looked | None = None,
+) -> list[FoldResult]:
+    """Return what a model says of every question on every fold."""
+    found = []
+    for fold, one in enumerate(answers):
+        told = one.told.get(name)
+        for place, question in enumerate(questions):
+            train = np.setdiff1d(np.arange(len(question.y)), one.test)
+            bare = FoldResult(
+                fold=fold,
+                question=place,
+                train=train,
+                test=one.test,
+                prediction=np.empty(0),
+                baseline=float(np.mean(question.y[train])),
+                claims=claims_of(question.target, looked, place, fold) if looked else (),
+            )
+            if told is None:
+                why = one.failures.get(name, "it was not asked")
+                found.append(replace(bare, failure=f"Outer fold {fold + 1} failed: {why}."))
+                continue
+            value = told.value
+            if value.ndim > 1:
+                own = value[:, place if len(questions) > 1 else 1]
+                # As in the comparison, no model is taken to be surer than this.
+                value = np.clip(own, SURE, 1 - SURE)
+            bare = replace(bare, prediction=value)
+            if told.questions:
+                variables, words, guide_error, _, rises = told.questions[place]
+                bare = replace(
+                    bare, words=words, variables=variables, guide_error=guide_error, rises=rises
+                )
+            found.append(bare)
+    return found
 
 
 def importance_findings(
@@ -313,11 +329,6 @@ def outside_predictions(n: int, measured: Sequence[FoldResult]) -> Array:
     return values
 
 
-def joint_shares(folds: Sequence[FoldResult]) -> Array:
-    """Return the probabilities of all classes from the questions of one fold, shape (m, c)."""
-    return normalised(np.column_stack([one.prediction for one in folds]))
-
-
 def joint_findings(
     codes: Indices, classes: Sequence[str], measured: Sequence[FoldResult]
 ) -> Joint | None:
@@ -339,7 +350,7 @@ def joint_findings(
     wrong, plain = [], []
     for parts in whole:
         train, test = parts[0].train, parts[0].test
-        share = joint_shares(parts)
+        share = normalised(np.column_stack([one.prediction for one in parts]))
         called = np.argmax(share, axis=1)
         np.add.at(confusion, (codes[test], called), 1)
         wrong.append(called != codes[test])

@@ -1,4 +1,4 @@
-"""From a table of series to a page: which few features tell the target, and how well."""
+"""From a table of series to a page: which few features predict the target, and how well."""
 
 import math
 import os
@@ -24,19 +24,20 @@ from parsimon.report.findings import ModelComparison, Picture, RunFindings
 from parsimon.report.series_findings import SeriesFindings
 from parsimon.statistician.analysis import run_findings
 from parsimon.statistician.comparison import compare_on_folds
-from parsimon.statistician.families.contender import Contender
-from parsimon.statistician.families.series_contenders import (
+from parsimon.statistician.families import Family
+from parsimon.statistician.families.series_families import (
     SEARCHED,
     few_features,
     plain_methods,
 )
 from parsimon.statistician.feature_front import drawn_series, front_picture, series_front
+from parsimon.statistician.finished_work import FinishedWork
 from parsimon.statistician.fitted_series import SeriesTableModel
-from parsimon.statistician.fold_answers import FoldAnswers, UnchangedTable
+from parsimon.statistician.folds import FAST_FOLDS, FoldAnswers, plan_folds
 from parsimon.statistician.gallery import picture_of
 from parsimon.statistician.prepare.frames import as_frame, fingerprint
-from parsimon.statistician.question import plan_folds
 from parsimon.statistician.saving import save_model
+from parsimon.statistician.seen_tables import UnchangedTable
 from parsimon.statistician.series_tables import AskedSeries, read_series, target_of_series
 from parsimon.statistician.time_budget import TimeBudget
 
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 
 # Of a time limit, what is kept for figures and files.
 _LAST_SECONDS, _LAST_SHARE = 5.0, 0.15
-_FAST_FOLDS = 3
 # How much longer a fold takes than the search that is made again in it.
 _AGAIN = 1.2
 # Of its own time limit, what a search takes for breeding.
@@ -116,8 +116,9 @@ def analyse_series(
     time_limit: float | None = None,
     verbose: bool = False,
     command: str = "",
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> SeriesAnalysis:
-    """Find the few features of series that tell a target, and write about them.
+    """Find the few features of series that predict a target, and write about them.
 
     The whole search is repeated on outer folds, beside guessing, the nearest series (plain, and
     with warping), a linear model of all values and a dozen plain summaries, so that its error is
@@ -129,9 +130,9 @@ def analyse_series(
         One row a measurement, with columns for series, time and values; or one row a series, all
         other columns being its values in order.
     target : str
-        The column to tell: classes or a number, the same in all rows of a series.
+        The column to predict: classes or a number, the same in all rows of a series.
     id : str, optional
-        The column that tells series apart. It makes a table with repeated ids a long one.
+        The column that names series. It makes a table with repeated ids a long one.
     time : str, optional
         Numbers or dates. Measurements that are not evenly spaced are put on even steps, along
         straight lines. Without it rows are in order as they stand.
@@ -163,6 +164,8 @@ def analyse_series(
         Show progress.
     command : str
         Said on the page.
+    checkpoint : str or Path, optional
+        A folder of your own that keeps what is finished, as in `analyse`.
 
     Returns
     -------
@@ -180,7 +183,7 @@ def analyse_series(
     'the ...'
     """
     started = clock.perf_counter()
-    outer = (_FAST_FOLDS if fast else 5) if outer is None else outer
+    outer = (FAST_FOLDS if fast else 5) if outer is None else outer
     check_count("max_features", max_features)
     check_count("outer", outer, least=0)
     check_count("seed", seed, least=0)
@@ -188,6 +191,10 @@ def analyse_series(
     values = (value,) if isinstance(value, str) else tuple(value)
     given = AskedSeries.of(as_frame(table), target, id, time, values, positive, task, has_header)
     options: dict[str, Any] = {"max_features": max_features, "choose": choose}
+    about = (target, id, time, values, positive, task, has_header)
+    kept = FinishedWork.of(
+        checkpoint, given.frame, about, options | {"fast": fast, "outer": outer, "seed": seed}
+    )
     found = _searched(
         given,
         options | ({"max_iter": 1} if fast else {}),
@@ -197,6 +204,7 @@ def analyse_series(
         n_jobs=n_jobs,
         budget=TimeBudget.keeping(time_limit, _LAST_SECONDS, _LAST_SHARE),
         verbose=verbose,
+        kept=kept,
     )
     said = {"outer": found.n_outer, "max-features": max_features, "choose": choose, "seed": seed}
     run = run_findings(
@@ -209,6 +217,7 @@ def analyse_series(
         too_few_rows=bool(outer) and not found.n_outer and not found.late,
         reading=given.treatments,
     )
+    run = replace(run, date=kept.once("date", lambda: run.date))
     findings = _findings(given, found, run, name, choose)
     return SeriesAnalysis(findings, found.search, _model(given, found), given.frame)
 
@@ -231,13 +240,14 @@ class _Searched(NamedTuple):
 def _searched(
     given: AskedSeries,
     options: dict[str, Any],
-    others: Sequence[Contender],
+    others: Sequence[Family],
     *,
     outer: int,
     seed: int,
     n_jobs: int | None,
     budget: TimeBudget,
     verbose: bool,
+    kept: FinishedWork,
 ) -> _Searched:
     """Search all series, then again in each fold, beside the plain methods."""
     question = given.asked.questions[0]
@@ -246,18 +256,19 @@ def _searched(
     # The table itself, and each fold, some of them at once.
     rounds = 1 + math.ceil(len(parts) / max(1, n_workers(n_jobs)))
     limit = budget.left(0.7 / rounds)
-    seen = UnchangedTable.of(question)
+    seen = UnchangedTable.of([question])
     whole = few_features(time_limit=limit, n_jobs=n_jobs, **options)
-    search = whole.fit(seen.X, seen.values, question.task, fitting).search_
+    search = kept.once(
+        "search", lambda: whole.learn(seen.X, seen.values, question.task, fitting).search_
+    )
     affordable = _affordable_folds(search.seconds_, budget.left(), len(parts), n_workers(n_jobs))
     late = affordable < len(parts)
     if late:
         parts = plan_folds(question, affordable, folding) if affordable > 1 else []
     # Guessing and the features first: they answer even if time is short.
-    contenders = (others[0], few_features(time_limit=limit, **options), *others[1:])
-    comparison, _, answers = compare_on_folds(
-        contenders,
-        {},
+    families = (others[0], few_features(time_limit=limit, **options), *others[1:])
+    comparison, _, answers, _ = compare_on_folds(
+        families,
         given.asked,
         parts,
         comparing,
@@ -266,6 +277,7 @@ def _searched(
         verbose=verbose,
         prepare=UnchangedTable.of,
         by_errors=True,
+        kept=kept,
     )
     stopped = limit is not None and search.seconds_ >= _SEARCHING * limit
     return _Searched(search, comparison, answers, len(parts), stopped, late and not parts)

@@ -19,19 +19,19 @@ from parsimon.features.series import SeriesTable
 from parsimon.report.findings import Treatment
 from parsimon.report.series_findings import SeriesTableFindings
 from parsimon.statistician.asked_table import ReadTable
-from parsimon.statistician.families.series_contenders import SERIES, as_series
+from parsimon.statistician.families.series_families import SERIES, as_series
 from parsimon.statistician.prepare import read_outcome
 from parsimon.statistician.prepare.cells import (
     find_format,
     is_date,
     is_number,
-    label,
     number_treatments,
     numbers_of,
     read_cells,
     read_dates,
     read_numbers,
     target_copies,
+    write_cell,
 )
 from parsimon.statistician.prepare.frames import clean_text, find_column, named_frame
 
@@ -170,7 +170,7 @@ def series_treatments(frame: "pd.DataFrame", columns: SeriesColumns) -> tuple[Tr
 
 def _wide(frame: "pd.DataFrame", columns: SeriesColumns, values: Array) -> TakenSeries:
     n = len(frame)
-    names = frame[columns.id].map(label) if columns.id else [str(row + 1) for row in range(n)]
+    names = frame[columns.id].map(write_cell) if columns.id else [str(row + 1) for row in range(n)]
     cells = tuple(one[None] for one in values)
     return TakenSeries(
         cells=cells,
@@ -188,7 +188,7 @@ def _from_rows(frame: "pd.DataFrame", columns: SeriesColumns, values: Array) -> 
     owners, names = pd.factorize(frame[columns.id])
     if not len(names):
         raise InvalidInputError(f"The column {columns.id!r} is empty; it must name the series.")
-    ids = tuple(label(name) for name in names)
+    ids = tuple(write_cell(name) for name in names)
     times = _times(frame, columns.time) if columns.time else np.arange(len(frame), dtype=float)
     order = np.lexsort((times, owners))
     order = order[owners[order] >= 0]
@@ -253,7 +253,7 @@ def _times(frame: "pd.DataFrame", name: str) -> Array:
     if missing:
         rows = "1 row has" if missing == 1 else f"{missing:,} rows have"
         first = int(np.flatnonzero(np.isnan(times))[0])
-        cell = label(column.iloc[first]) if column.notna().iloc[first] else ""
+        cell = write_cell(column.iloc[first]) if column.notna().iloc[first] else ""
         seen = f"holds {cell!r}" if cell else "is empty"
         raise BadRowError(
             f"{rows} no time in {name!r} (first: ",
@@ -318,7 +318,7 @@ def target_of_series(frame: "pd.DataFrame", target: str, taken: TakenSeries) -> 
     repeated = pairs["series"].duplicated().to_numpy()
     if repeated.any():
         series = int(pairs["series"].to_numpy()[repeated][0])
-        values = [label(one) for one in pairs["target"][pairs["series"] == series]]
+        values = [write_cell(one) for one in pairs["target"][pairs["series"] == series]]
         raise InvalidInputError(
             f"The series {taken.ids[series]!r} has more than one {target}: {shorten(values)}; it "
             "must be the same in all its rows."

@@ -1,5 +1,7 @@
 """A fitted model that takes tables as they are: text, dates and empty cells included."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -11,8 +13,8 @@ from parsimon._checks import nearest_name, shorten
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.evaluation.tempering import temper
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto.front import number
-from parsimon.report.findings import Treatment
+from parsimon.pareto.front import write_number
+from parsimon.report.findings import ComparedModel, Treatment
 from parsimon.statistician.contributions import (
     Contributions,
     SeenRows,
@@ -20,8 +22,8 @@ from parsimon.statistician.contributions import (
     scores,
     shapley_values,
 )
-from parsimon.statistician.families import predicted
-from parsimon.statistician.families.contender import class_shares
+from parsimon.statistician.families import Fitted, predicted
+from parsimon.statistician.families.family import class_shares
 from parsimon.statistician.prepare.cells import iso_day
 from parsimon.statistician.prepare.frames import named_frame
 from parsimon.statistician.prepare.recipes import DateColumn, LevelsColumn, VariableSource
@@ -129,15 +131,8 @@ class TableModel(BaseEstimator):
         """Return the probability of each class in the order of `classes_`, shape (m, c)."""
         if not len(self.classes):
             raise InvalidInputError("A model of a number predicts no probabilities.")
-        return temper(self._chances(self.numbers(table)), self.slope)
-
-    def _chances(self, X: "pd.DataFrame") -> Array:
-        """Return what the models say of numbers, shapes (m, d) -> (m, c)."""
-        if len(self.models) == 1 and len(self.classes) > 2:
-            return class_shares(self.models[0], X, len(self.classes))[0]
-        if not hasattr(self.models[0], "predict_proba"):
-            return class_shares(self.models[0], X, 2)[0]
-        return normalised(np.column_stack([predicted(model, X) for model in self.models]))
+        shares = class_shares(self.models, self.numbers(table), len(self.classes))
+        return temper(shares, self.slope)
 
     def predict_deviation(self, table: "pd.DataFrame") -> Array:
         """Return the standard deviation of each predicted number, noise included, shape (m,)."""
@@ -294,7 +289,7 @@ class TableModel(BaseEstimator):
         recipe = next(one for one in self.preparer.recipes_ if one.column == variable.column)
         if isinstance(recipe, DateColumn):
             return iso_day(recipe.origin + value)
-        return number(float(value))
+        return write_number(float(value))
 
     def _typical_cell(self, column: str) -> str:
         """Return what a column is in the typical row, in words."""
@@ -313,13 +308,32 @@ class TableModel(BaseEstimator):
         return recipe.reference or "another level"
 
 
-def normalised(positive: Array) -> Array:
-    """Return probabilities of all classes from those of each against the rest.
+def as_table_model(
+    fitted: Fitted, *, classes: Sequence[str], row: ComparedModel | None = None
+) -> TableModel:
+    """Return a fit to all rows of a prepared table as a model that takes tables as they are.
 
-    Shapes: positive (m, k).
+    Its honest error, if known from its `row` of the comparison, gives numbers their standard
+    deviation, unless the model itself tells one.
     """
-    if positive.shape[1] == 1:
-        return np.column_stack([1 - positive[:, 0], positive[:, 0]])
-    total = positive.sum(axis=1, keepdims=True)
-    share: Array = positive / np.where(total > 0, total, 1.0)
-    return share
+    seen: Any = fitted.seen
+    deviation = None
+    if seen.questions[0].is_number and not fitted.knows_deviation:
+        share = 1.0 if row is None else row.error.estimate
+        deviation = math.sqrt(share * float(np.var(seen.values)))
+    models = [one.best_estimator_ if _is_search(one) else one for one in fitted.models]
+    made = TableModel(
+        seen.preparer,
+        seen.screener,
+        models,
+        tuple(classes),
+        seen.questions[0].target,
+        deviation=deviation,
+        slope=1.0 if row is None else row.slope,
+    )
+    return made.having_seen(seen.X)
+
+
+def _is_search(model: Any) -> bool:
+    """Return whether a model is a search over options, whose result is all that is kept."""
+    return hasattr(model, "best_estimator_") and hasattr(model, "cv_results_")

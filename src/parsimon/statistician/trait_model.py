@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from parsimon._checks import shorten
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto.front import number
+from parsimon.pareto.front import write_number
 from parsimon.phylo import Tree
 from parsimon.statistician.contributions import Contributions, joint_variables, shapley_values
 from parsimon.statistician.families.phylo import (
@@ -239,7 +239,7 @@ class TraitModel(BaseEstimator):
         values = self.X[:, [self.features.index(name) for name in source.features]]
         middle = np.quantile(values, 0.5, axis=0, method="nearest")
         if source.recipe is None:
-            return number(float(middle[0]))
+            return write_number(float(middle[0]))
         levels = [name for name, value in zip(source.features, middle, strict=True) if value == 1]
         if levels:
             return levels[0].removeprefix(source.column).removeprefix(" = ").strip()

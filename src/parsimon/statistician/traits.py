@@ -1,6 +1,6 @@
 """`analyse_traits`: give it a table of species and their tree, get everything that a report says.
 
-The models are those of the family `Phylogeny`; what is fitted, measured and drawn goes into
+The models are `regressions` on a tree; what is fitted, measured and drawn goes into
 `TraitFindings`, and the `TraitAnalysis` that is returned writes files.
 """
 
@@ -39,9 +39,8 @@ from parsimon.report.trait_findings import (
     TraitFindings,
 )
 from parsimon.statistician.analysis import run_findings
-from parsimon.statistician.comparison import comparison_picture, fitted_contender
-from parsimon.statistician.families.contender import Contender
-from parsimon.statistician.families.contenders import Rivals, chosen_contenders
+from parsimon.statistician.comparison import comparison_picture
+from parsimon.statistician.families import Family
 from parsimon.statistician.families.phylo import (
     CURVE_POINTS,
     FittedRegression,
@@ -49,7 +48,7 @@ from parsimon.statistician.families.phylo import (
     Traits,
     check_folds,
     compare_regressions,
-    fit,
+    fit_regression,
     interval,
     judge,
     lambda_curve,
@@ -62,9 +61,12 @@ from parsimon.statistician.families.phylo import (
     try_squares,
     usual_folds,
 )
-from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork, work_key
+from parsimon.statistician.families.registered import Rivals, chosen_families
+from parsimon.statistician.finished_work import FinishedWork
 from parsimon.statistician.gallery import picture_of
 from parsimon.statistician.prepare.frames import as_frame, fingerprint
+from parsimon.statistician.seen_tables import PreparedTable
+from parsimon.statistician.table_model import as_table_model
 from parsimon.statistician.time_budget import TimeBudget
 from parsimon.statistician.trait_model import TraitModel
 
@@ -94,7 +96,7 @@ class TraitAnalysis(Readable):
         Species with a target, by tip name: what the model was fitted to.
     traits : Traits
         All of that, and the columns that the features come from.
-    rivals : tuple of Contender
+    rivals : tuple of Family
         Who answered beside the regressions on the tree.
     seed : int
         Of every random choice.
@@ -108,7 +110,7 @@ class TraitAnalysis(Readable):
     X: "pd.DataFrame"
     y: "pd.Series[float]"
     traits: Traits
-    rivals: tuple[Contender, ...] = ()
+    rivals: tuple[Family, ...] = ()
     seed: int = 0
 
     @property
@@ -124,15 +126,15 @@ class TraitAnalysis(Readable):
         """
         found, name = self.comparison, self.findings.model
         if found is None:
-            return self._trait_model(fit(name, self.traits.clade, self.X, self.y))
+            return self._trait_model(fit_regression(name, self.traits.clade, self.X, self.y))
         row = found.recommended
         if row.family == "phylo":
             key: Any = row.key
-            return self._trait_model(fit(key, self.traits.clade, self.X, self.y))
-        contender = next(one for one in self.rivals if one.name == row.name)
+            return self._trait_model(fit_regression(key, self.traits.clade, self.X, self.y))
+        family = next(one for one in self.rivals if one.name == row.name)
         seed = np.random.SeedSequence([self.seed, _FITTING])
-        question = trait_question(self.traits)
-        return self._trait_model(fitted_contender(contender, question, seed, classes=(), row=row))
+        fitted = family.fit(PreparedTable.of([trait_question(self.traits)]), seed)
+        return self._trait_model(as_table_model(fitted, classes=(), row=row))
 
     def _trait_model(self, model: Any) -> TraitModel:
         traits, table = self.traits, self.traits.table
@@ -299,7 +301,7 @@ def analyse_traits(
     check_choice("model", model, ["phyrvm", "pgls"])
     check_seconds("time_limit", time_limit)
     budget = TimeBudget.keeping(time_limit, _LAST_SECONDS, _LAST_SHARE)
-    contenders = chosen_contenders((), rivals)
+    families = chosen_families((), rivals)
     full = tree if isinstance(tree, Tree) else read_tree(os.fspath(tree))
     traits = read_traits(table, full, target, name=name, tip=tip, features=features, drop=drop)
     n_folds = usual_folds(len(traits.y)) if folds is None else folds
@@ -313,19 +315,20 @@ def analyse_traits(
         seed,
         rivals,
     )
-    kept = NOTHING_KEPT if checkpoint is None else _kept_work(checkpoint, table, full, options)
+    frame = as_frame(table)
+    kept = FinishedWork.of(checkpoint, frame, (list(frame.index), full.write()), options)
     run = run_findings(
         seed=seed,
         seconds=0.0,
         command=command,
         options=_said(traits, options),
         skipped=() if n_folds else ("folds",),
-        fingerprint=fingerprint(as_frame(table), index=True, beside=full.write()),
+        fingerprint=fingerprint(frame, index=True, beside=full.write()),
     )
-    run = replace(run, date=kept.first("date", run.date))
+    run = replace(run, date=kept.once("date", lambda: run.date))
     with Progress("Analysing", total=_STEPS + 3 * n_folds, verbose=verbose) as progress:
         step = _ProgressSteps(progress)
-        analysis = _analysed(traits, options, contenders, run, n_jobs, step, kept, budget)
+        analysis = _analysed(traits, options, families, run, n_jobs, step, kept, budget)
         run = replace(run, seconds=time.perf_counter() - started)
         findings = replace(analysis.findings, run=run)
         findings = draw_figures(findings, analysis.ancestors)
@@ -336,7 +339,7 @@ def analyse_traits(
 def _analysed(
     traits: Traits,
     options: _TraitOptions,
-    contenders: tuple[Contender, ...],
+    families: tuple[Family, ...],
     run: RunFindings,
     n_jobs: int | None,
     step: "_ProgressSteps",
@@ -355,7 +358,7 @@ def _analysed(
         ancestors=list_ancestors(states),
         predictions=_predictions(traits, fits.leading),
         run=run,
-        **_found(traits, fits, options, contenders[1:], n_jobs, step, kept, budget),
+        **_found(traits, fits, options, families[1:], n_jobs, step, kept, budget),
     )
     return TraitAnalysis(
         findings=findings,
@@ -366,16 +369,9 @@ def _analysed(
         X=traits.X,
         y=traits.y,
         traits=traits,
-        rivals=contenders,
+        rivals=families,
         seed=options.seed,
     )
-
-
-def _kept_work(
-    folder: str | os.PathLike[str], table: Any, tree: Tree, options: _TraitOptions
-) -> FinishedWork:
-    frame = as_frame(table)
-    return FinishedWork(folder, work_key(frame, (list(frame.index), tree.write()), options))
 
 
 class _ProgressSteps:
@@ -402,8 +398,8 @@ class _Fits:
 def _fits(traits: Traits, model: ModelName) -> _Fits:
     tree, X, y = traits.tree, traits.X, traits.y
     if not X.shape[1]:
-        return _Fits(fit("relatives", tree, X, y), None, None, "")
-    phyrvm = fit("phyrvm", tree, X, y)
+        return _Fits(fit_regression("relatives", tree, X, y), None, None, "")
+    phyrvm = fit_regression("phyrvm", tree, X, y)
     pgls, failure = try_squares(tree, X, y)
     if model == "pgls":
         if pgls is None:
@@ -437,7 +433,7 @@ def _found(
     traits: Traits,
     fits: _Fits,
     options: _TraitOptions,
-    rivals: Sequence[Contender],
+    rivals: Sequence[Family],
     n_jobs: int | None,
     step: _ProgressSteps,
     kept: FinishedWork,

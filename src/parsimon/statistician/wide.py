@@ -1,14 +1,16 @@
 """From a table with more columns than rows to a page: which columns are stable, and how good."""
 
+import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parsimon._checks import check_seconds, shorten
+from parsimon._data import holds_classes
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.features import LabelNoise, StableSelector, label_noise, regression_screen
@@ -22,6 +24,7 @@ from parsimon.report.wide_findings import (
     WideTableFindings,
 )
 from parsimon.statistician.analysis import run_findings
+from parsimon.statistician.finished_work import FinishedWork
 from parsimon.statistician.prepare.cells import LARGEST
 from parsimon.statistician.prepare.frames import fingerprint
 from parsimon.statistician.time_budget import TimeBudget
@@ -32,9 +35,8 @@ if TYPE_CHECKING:
 # So many times more columns than rows is a question for selection, not for a search of kernels.
 WIDE = 10
 _SHOWN = 20
-_MOST_CLASSES = 10
-# Splits of the study of flipped labels, and the fewest that tell something.
-_STUDIED, _FEWEST_STUDIED = 20, 5
+# Splits of the columns, those of the study of flipped labels, and the fewest that say something.
+_USUAL, _STUDIED, _FEWEST_STUDIED = 100, 20, 5
 # Of a time limit: kept for all that follows the splits, and given to them in any case.
 _LAST_SECONDS, _LAST_SHARE, _LEAST_SECONDS = 2.0, 0.25, 0.1
 # False discovery rate up to which the regression screen names a column.
@@ -70,12 +72,14 @@ def select_features(
     target: str,
     *,
     fixed: Sequence[str] = (),
-    n_splits: int = 100,
+    n_splits: int | None = None,
     name: str = "table",
     seed: int = 0,
     n_jobs: int | None = None,
     time_limit: float | None = None,
     command: str = "",
+    fast: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> WideAnalysis:
     """Find the columns of a wide table that come back from other rows, and write about them.
 
@@ -85,12 +89,12 @@ def select_features(
         One row for each case. Columns that hold no numbers are left out, empty cells get the
         median of their column.
     target : str
-        The column to tell: classes or a number.
+        The column to predict: classes or a number.
     fixed : sequence of str
         Columns, such as age, that belong to every model; text becomes one column of 0 and 1 for
         two values.
-    n_splits : int
-        Splits into halves.
+    n_splits : int, optional
+        Splits into halves; 100 if not given, 20 if `fast`.
     name : str
         What the table is called.
     seed : int
@@ -101,6 +105,10 @@ def select_features(
         Seconds for everything; if they are few, fewer splits are made.
     command : str
         Said on the page.
+    fast : bool
+        Fewer splits.
+    checkpoint : str or Path, optional
+        A folder of your own that keeps what is finished, as in `analyse`.
 
     Returns
     -------
@@ -119,10 +127,12 @@ def select_features(
     """
     start = time.perf_counter()
     budget = TimeBudget.keeping(check_seconds("time_limit", time_limit), _LAST_SECONDS, _LAST_SHARE)
+    n_splits = (_STUDIED if fast else _USUAL) if n_splits is None else n_splits
     used = _used(frame, target, fixed)
-    selector = _selector(budget, n_splits=n_splits, random_state=seed, n_jobs=n_jobs, fixed=fixed)
-    selector.fit(used.X, used.y)
-    noise = _noise(used, seed, budget.left_to_describe())
+    kept = FinishedWork.of(checkpoint, frame, (target, tuple(fixed), n_splits, seed), {})
+    asked = _selector(budget, n_splits=n_splits, random_state=seed, n_jobs=n_jobs, fixed=fixed)
+    selector = kept.once("selector", lambda: asked.fit(used.X, used.y))
+    noise = kept.once("labels", lambda: _noise(used, seed, budget.left_to_describe()))
     run = run_findings(
         seed=seed,
         seconds=time.perf_counter() - start,
@@ -132,6 +142,7 @@ def select_features(
         fingerprint=fingerprint(frame),
         reading=used.treatments,
     )
+    run = replace(run, date=kept.once("date", lambda: run.date))
     columns, rates = tuple(map(str, used.X.columns)), _screen_rates(selector, used)
     return WideAnalysis(
         WideFindings(
@@ -145,11 +156,7 @@ def select_features(
             area=float(selector.test_auc_.mean()),
             area_sd=float(selector.test_auc_.std()),
             null_sd=selector.null_sd_,
-            stability=(
-                float(selector.stability_.value),
-                float(selector.stability_.lower),
-                float(selector.stability_.upper),
-            ),
+            stability=_stability(selector),
             expected_false=tuple(selector.expected_false_.items()),
             observed_coincidences=selector.chance_.observed_coincidences,
             expected_coincidences=selector.chance_.expected_coincidences,
@@ -172,6 +179,11 @@ def _selector(budget: TimeBudget, *, fixed: Sequence[str], **options: Any) -> St
     return StableSelector(fixed=[*map(str, fixed)] or None, time_limit=limit, **options)
 
 
+def _stability(selector: StableSelector) -> tuple[float, float, float]:
+    found = selector.stability_
+    return float(found.value), float(found.lower), float(found.upper)
+
+
 def _said_options(selector: StableSelector, fixed: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return ("splits", str(selector.n_splits_)), ("fixed", ", ".join(map(str, fixed)) or "none")
 
@@ -190,7 +202,7 @@ class _Used:
 
     @property
     def is_classes(self) -> bool:
-        return bool(self.y.dtype.kind not in "f" and len(np.unique(self.y)) <= _MOST_CLASSES)
+        return holds_classes(self.y)
 
 
 def _used(frame: "pd.DataFrame", target: str, fixed: Sequence[str]) -> _Used:
@@ -244,12 +256,12 @@ def _as_numbers(values: "pd.Series") -> "pd.Series":
 
 def _target(y: Any) -> Any:
     """Return words and few whole numbers as classes, other numbers as numbers."""
-    n_values = len(np.unique(y))
     if y.dtype.kind not in "iufb":
         return y.astype(str)
-    if y.dtype.kind in "iu" and n_values > _MOST_CLASSES:
+    if not holds_classes(y):
         return y.astype(float)
-    return y.astype(np.intp) if y.dtype.kind == "f" and n_values <= 2 else y
+    is_whole = y.dtype.kind == "f" and (y == np.floor(y)).all()
+    return y.astype(np.intp if is_whole else str) if y.dtype.kind == "f" else y
 
 
 def _table_findings(

@@ -8,7 +8,7 @@ stays in the posterior, so that a variable has the probability of all structures
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -24,6 +24,7 @@ from parsimon.structures._evidence import (
     predicted_densities,
 )
 from parsimon.structures._sets import find_stand_ins
+from parsimon.structures._terms import BlockRows
 from parsimon.structures.blocks import (
     LevelRows,
     Triple,
@@ -37,6 +38,7 @@ from parsimon.structures.blocks import (
     variable_blocks,
 )
 from parsimon.structures.claims import CERTAIN
+from parsimon.structures.effects import learn_effects
 from parsimon.structures.posterior import (
     SHAPES,
     Pair,
@@ -120,16 +122,23 @@ def find_structures(
     """
     groups = [[column] for column in range(X.shape[1])] if groups is None else groups
     names = [f"variable {place + 1}" for place in range(len(groups))] if names is None else names
+    centre, unit = 0.0, 1.0
     if task == "regression":
-        y = (y - y.mean()) / (y.std() or 1.0)
+        centre, unit = float(y.mean()), float(y.std()) or 1.0
+        y = (y - centre) / unit
+    rows = BlockRows(X=X, y=y, task=task, groups=groups, doubts=doubts or {}, levels=levels or {})
     variables = [
-        level_blocks(X[:, list(group)], levels[place])
-        if levels and place in levels
-        else variable_blocks(X[:, list(group)], y, waves=waves, doubts=(doubts or {}).get(place))
-        for place, group in enumerate(groups)
+        level_blocks(rows.columns(place), rows.levels[place])
+        if place in rows.levels
+        else variable_blocks(rows.columns(place), y, waves=waves, doubts=rows.doubts.get(place))
+        for place in range(len(groups))
     ]
     search = _BestFirst(variables, y, task, n_questions)
-    return search.posterior(tuple(map(str, names)), tuple(tuple(group) for group in groups))
+    found = search.posterior(tuple(map(str, names)), tuple(tuple(group) for group in groups))
+    effects = learn_effects(
+        found.structures, found.probabilities, rows, variables, search.blocks, search.fit_of
+    )
+    return replace(found, effects=replace(effects, centre=centre, unit=unit))
 
 
 @dataclass(eq=False)
@@ -193,6 +202,14 @@ class _BestFirst:
             work=self.work,
         )
 
+    def fit_of(self, structure: Structure) -> StructureFit:
+        """Return the fit of a structure, which may have been judged from afar."""
+        visited = self.seen.get(structure)
+        if visited is not None and visited.fit is not None:
+            return visited.fit
+        near = None if visited is None else visited.near
+        return fit_structure(self.blocks(structure), self.y, self.task, near)
+
     def _search(self) -> None:
         for _ in range(_MOST_EXPANSIONS):
             best = self._next()
@@ -210,7 +227,7 @@ class _BestFirst:
         fit = self.seen[best].fit
         if not 3 <= len(self.variables) <= _MOST_OF_TRIPLES or fit is None:
             return False
-        design = design_of(self._blocks(best), len(self.y))
+        design = design_of(self.blocks(best), len(self.y))
         found: dict[Pair | Triple, Array] = {}
         for triple in rough_triples(self.variables, fit.slack, fit.curvature, _MOST_TRIPLES):
             block = triple_product(*(self.variables[one] for one in triple))
@@ -247,7 +264,7 @@ class _BestFirst:
         more = {key: block for key, block in bends.items() if block is not None}
         densities = []
         for one in (curved, curved.with_join(join)):
-            blocks = self._blocks(one) | more
+            blocks = self.blocks(one) | more
             fit = fit_structure(blocks, self.y, self.task)
             densities.append(predicted_densities(fit, blocks, self.y, self.task).sum())
         return float(densities[0] - densities[1])
@@ -291,7 +308,8 @@ class _BestFirst:
     def _top(self) -> float:
         return max(visited.value for visited in self.seen.values())
 
-    def _blocks(self, structure: Structure) -> dict[Any, Array]:
+    def blocks(self, structure: Structure) -> dict[Any, Array]:
+        """Return the blocks of a structure by name: a variable and its shape, or an interaction."""
         found: dict[Any, Array] = {}
         for variable, shape in structure.shapes:
             own = self.variables[variable]
@@ -308,7 +326,7 @@ class _BestFirst:
         return log_prior(structure, len(self.variables), self.n_periods, self.n_questions)
 
     def _fit(self, structure: Structure, near: StructureFit | None = None) -> None:
-        fit = fit_structure(self._blocks(structure), self.y, self.task, near)
+        fit = fit_structure(self.blocks(structure), self.y, self.task, near)
         self.seen[structure] = _Visited(fit.log_evidence + self._prior(structure), fit)
         self.work += float(len(self.y)) * len(fit.covariance) ** 2
 
@@ -346,7 +364,7 @@ class _BestFirst:
     def _larger(self, structure: Structure, fit: StructureFit) -> Iterator[tuple[Structure, float]]:
         """Yield the structures with a term more, with what the term seems to gain."""
         mains = dict(structure.shapes)
-        design = design_of(self._blocks(structure), len(self.y))
+        design = design_of(self.blocks(structure), len(self.y))
         alone = {
             key: gain
             for keys, blocks in self.singles

@@ -62,6 +62,7 @@ class VariableBlocks:
     leading (n, m): What surfaces are made of, with their weights.
     n_periods: How many periods the wave was the best of.
     number (n,): The standardised number that curve and wave are of; None where there is none.
+    period: Of the wave, in its units.
     """
 
     line: Array
@@ -70,6 +71,7 @@ class VariableBlocks:
     leading: Array
     n_periods: int = 1
     number: Array | None = None
+    period: float | None = None
 
     @cached_property
     def additive(self) -> Array:
@@ -108,21 +110,21 @@ def variable_blocks(
 
     Shapes: columns (n, k), y (n,); doubts (n, m), by what filled cells may be off.
     """
-    numbers = [column for column in columns.T if len(np.unique(column)) >= _FEWEST_VALUES]
+    place = number_among(columns)
     line = np.column_stack([_lined(column) for column in columns.T])
     if doubts is not None:
         # The weight of the variable times an unknown slope: as if it had a weight of its own.
         line = np.hstack([line, doubts - doubts.mean(axis=0)])
-    if not numbers:
+    if place is None:
         return VariableBlocks(line, None, None, line[:, :_SURFACE_LEVELS])
-    number = _lined(numbers[0])
+    number = _lined(columns[:, place])
     cosines = _cosines(number)
     weights = np.exp(-np.arange(1, _N_COSINES + 1) / (2 * _DECAY))
-    powers = _standardised(_clipped(number)[:, None] ** np.array([2, 3]))
+    powers = _standardised(clipped(number)[:, None] ** np.array([2, 3]))
     curve = _beyond(np.hstack([cosines * weights, powers * _POWER_WEIGHTS]), line)
     leading = _leading(number, cosines) * _SURFACE_WEIGHTS
-    wave, n_periods = _wave(number, y, line) if waves else (None, 1)
-    return VariableBlocks(line, curve, wave, leading, n_periods, number)
+    wave, n_periods, period = _wave(number, y, line) if waves else (None, 1, None)
+    return VariableBlocks(line, curve, wave, leading, n_periods, number, period)
 
 
 class LevelRows(NamedTuple):
@@ -130,10 +132,12 @@ class LevelRows(NamedTuple):
 
     codes (n,): Whole numbers, -1 where a cell is missing.
     places (n,): Along the order; None without one.
+    labels: Names of the levels, in the order of their codes; empty if nobody asks for them.
     """
 
     codes: Indices
     places: Array | None = None
+    labels: tuple[str, ...] = ()
 
 
 def level_blocks(columns: Array, levels: LevelRows) -> VariableBlocks:
@@ -160,7 +164,7 @@ def surface(first: VariableBlocks, second: VariableBlocks) -> Array:
 
     Shape: (n, m).
     """
-    product = _products(first.leading, second.leading)
+    product = products(first.leading, second.leading)
     for basis in (first.additive, second.additive) * 2:
         # Alternating projections: the two spaces are nearly orthogonal, so that twice is enough.
         product = product - basis @ (basis.T @ product)
@@ -173,9 +177,9 @@ def triple_product(first: VariableBlocks, second: VariableBlocks, third: Variabl
     Shape: (n, m).
     """
     parts = [one.main for one in (first, second, third)]
-    pairs = [_products(parts[j], parts[k]) for j, k in ((0, 1), (0, 2), (1, 2))]
+    pairs = [products(parts[j], parts[k]) for j, k in ((0, 1), (0, 2), (1, 2))]
     basis = _orthonormal(np.hstack([first.additive, second.additive, third.additive, *pairs]))
-    product = _products(_products(parts[0], parts[1]), parts[2])
+    product = products(products(parts[0], parts[1]), parts[2])
     rest: Array = product - basis @ (basis.T @ product)
     return rest
 
@@ -232,12 +236,20 @@ def rough_surfaces(variables: Sequence[VariableBlocks], residual: Array) -> Arra
 
 
 def _lined(column: Array) -> Array:
-    centred: Array = column - column.mean()
-    # Two values are as far from each other as two standard deviations.
-    is_number = len(np.unique(column)) >= _FEWEST_VALUES
-    unit = float(centred.std() if is_number else np.ptp(column) / 2)
-    line: Array = centred / (unit or 1.0)
+    line: Array = (column - column.mean()) / unit_of(column)
     return line
+
+
+def unit_of(column: Array) -> float:
+    """Return the deviation of a number; two values are as far apart as two deviations."""
+    is_number = len(np.unique(column)) >= _FEWEST_VALUES
+    return float((column - column.mean()).std() if is_number else np.ptp(column) / 2) or 1.0
+
+
+def number_among(columns: Array) -> int | None:
+    """Return the place of the first column of more than two values, which has curves."""
+    places = (k for k, one in enumerate(columns.T) if len(np.unique(one)) >= _FEWEST_VALUES)
+    return next(places, None)
 
 
 def _cosines(number: Array) -> Array:
@@ -245,15 +257,27 @@ def _cosines(number: Array) -> Array:
 
     Shape: (n, _N_COSINES).
     """
-    ranks = (rankdata(number) - 0.5) / len(number)
-    waves = np.sqrt(2) * np.cos(np.pi * np.outer(ranks, np.arange(1, _N_COSINES + 1)))
+    waves = cosines_of((rankdata(number) - 0.5) / len(number))
     centred: Array = waves - waves.mean(axis=0)
     return centred
 
 
-def _clipped(number: Array) -> Array:
-    clipped: Array = np.clip(number, -_FARTHEST, _FARTHEST)
-    return clipped
+def cosines_of(ranks: Array) -> Array:
+    """Return the cosines of ranks as shares of the rows, shape (n, _N_COSINES)."""
+    waves: Array = np.sqrt(2) * np.cos(np.pi * np.outer(ranks, np.arange(1, _N_COSINES + 1)))
+    return waves
+
+
+def ranks_of(number: Array) -> tuple[Array, Array]:
+    """Return the distinct values of a number, ascending, and their ranks as shares of the rows."""
+    values, first = np.unique(number, return_index=True)
+    return values, (rankdata(number)[first] - 0.5) / len(number)
+
+
+def clipped(number: Array) -> Array:
+    """Return a standardised number without far values."""
+    near: Array = np.clip(number, -_FARTHEST, _FARTHEST)
+    return near
 
 
 def _standardised(columns: Array) -> Array:
@@ -267,7 +291,7 @@ def _leading(line: Array, cosines: Array) -> Array:
 
     Shapes: line (n,), cosines (n, m); result (n, 3).
     """
-    columns = np.column_stack([_clipped(line), cosines[:, :2]])
+    columns = np.column_stack([clipped(line), cosines[:, :2]])
     columns = columns - columns.mean(axis=0)
     basis, triangle = np.linalg.qr(columns)
     # A cosine that the number already is, as with three distinct values, adds nothing.
@@ -276,14 +300,22 @@ def _leading(line: Array, cosines: Array) -> Array:
     return standardised
 
 
-def _wave(number: Array, y: Array, line: Array) -> tuple[Array | None, int]:
+def _wave(number: Array, y: Array, line: Array) -> tuple[Array | None, int, float | None]:
     period = likely_period(number, y, fewest_waves=_FEWEST_WAVES, most_waves=_MOST_WAVES)
     if period is None:
-        return None, 1
+        return None, 1, None
+    waves = waves_of(number, period)
+    return _beyond(waves - waves.mean(axis=0), line), _MOST_WAVES, period
+
+
+def waves_of(number: Array, period: float, *, turned: bool = False) -> Array:
+    """Return the waves of a period and of half of it, or their slopes by the angle; (n, 4)."""
     angle = 2 * np.pi * number / period
     waves = [np.cos(angle), np.sin(angle), np.cos(2 * angle) / 2, np.sin(2 * angle) / 2]
-    stacked = np.sqrt(2) * np.column_stack(waves)
-    return _beyond(stacked - stacked.mean(axis=0), line), _MOST_WAVES
+    if turned:
+        waves = [-np.sin(angle), np.cos(angle), -np.sin(2 * angle), np.cos(2 * angle)]
+    stacked: Array = np.sqrt(2) * np.column_stack(waves)
+    return stacked
 
 
 def _beyond(block: Array, line: Array) -> Array | None:
@@ -295,7 +327,8 @@ def _beyond(block: Array, line: Array) -> Array | None:
     return left[:, kept] * values[kept] if kept.any() else None
 
 
-def _products(first: Array, second: Array) -> Array:
+def products(first: Array, second: Array) -> Array:
+    """Return the products of all columns of one with all of the other, shape (n, m1 * m2)."""
     return (first[:, :, None] * second[:, None, :]).reshape(len(first), -1)
 
 

@@ -5,18 +5,19 @@ which variables interact.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import gammaln
 
 from parsimon._typing import Array
 from parsimon.structures._sets import StandIns
-from parsimon.structures.blocks import Triple
+from parsimon.structures.blocks import LevelRows, Triple
 from parsimon.structures.claims import CERTAIN, SUGGESTED, Claim, say_any, say_sets, stated
+from parsimon.structures.effects import Effect, Effects
 
 Shape: TypeAlias = Literal["linear", "smooth", "periodic"]
 Pair: TypeAlias = tuple[int, int]
@@ -177,6 +178,8 @@ class StructurePosterior:
         Rows that were looked at.
     work : float
         What the fits took: the sum of rows times squared columns.
+    effects : Effects
+        Curves, levels and surfaces, and what the model predicts of rows.
 
     Examples
     --------
@@ -206,6 +209,7 @@ class StructurePosterior:
     nothing: float = 0.0
     n_rows: int = 0
     work: float = 0.0
+    effects: Effects = field(default_factory=Effects)
 
     @property
     def shapes(self) -> dict[tuple[int, Shape], float]:
@@ -256,6 +260,41 @@ class StructurePosterior:
         place = {int(column): new for new, column in enumerate(kept)}
         groups = [tuple(place[k] for k in group if k in place) for group in self.groups]
         return replace(self, groups=tuple(groups))
+
+    def values_of(self, X: Array, levels: Mapping[int, LevelRows] | None = None) -> dict[int, Any]:
+        """Return the values of all variables in rows, as `effects` takes them.
+
+        A variable of which columns are not there any more (see `at_columns`) is left out, so that
+        it is as on average.
+
+        Shapes: X (m, d).
+        """
+        levels = levels or {}
+        found: dict[int, Any] = {}
+        for place in self.effects.variables:
+            group = list(self.groups[place])
+            if place in levels:
+                found[place] = levels[place]
+            elif len(group) == self.effects.n_columns(place):
+                found[place] = X[:, group]
+        return found
+
+    def predict(
+        self,
+        X: Array,
+        *,
+        levels: Mapping[int, LevelRows] | None = None,
+        doubts: Mapping[int, Array] | None = None,
+    ) -> Effect:
+        """Return the latent function of rows: the sum of all effects, with its deviation.
+
+        Of a class, its probability is 1 / (1 + exp(-latent)); of a number it is the number, around
+        which rows scatter by the scale `effects.noise`.
+
+        Shapes: X (m, d); levels and doubts are those of these rows, as `find_structures` takes
+        them.
+        """
+        return self.effects.outcome(self.values_of(X, levels), doubts=doubts)
 
     def claims(self, target: str = "the target") -> tuple[Claim, ...]:
         """Return what is more probable than not: variables, sets of them, interactions, shapes.

@@ -7,7 +7,7 @@ solver, exact or by evolution, takes a `Dual` and returns a `Solution`. In the s
 :math:`\beta_i = y_i \alpha_i` the labels leave the quadratic form: its matrix is the kernel matrix
 itself and the plane is :math:`\sum \beta_i = 0`. The solvers work there.
 
-`climb` is sequential minimal optimisation: exact steps in two variables, or in one without the
+`climb_dual` is sequential minimal optimisation: exact steps in two variables, or in one without the
 equality. The pair is chosen by second-order information as in libsvm [1]. A step never lowers the
 objective, also where the curvature along it is negative: it then goes to the end of the box. On a
 positive semi-definite kernel the climb ends at the maximum, on an indefinite one at a stationary
@@ -187,7 +187,7 @@ class Climbed(NamedTuple):
     converged: bool
 
 
-def climb(
+def climb_dual(
     dual: Dual,
     alpha: Array,
     *,
@@ -393,7 +393,7 @@ def solve(
     """Return the maximum of a dual; on an indefinite kernel a stationary point.
 
     From nothing and with the equality scikit-learn's libsvm solves it, and exact steps of
-    `climb` make good what its single precision leaves; otherwise the exact steps do it all.
+    `climb_dual` make good what its single precision leaves; otherwise the exact steps do it all.
 
     Shapes: start (n,).
     """
@@ -402,7 +402,7 @@ def solve(
     if start is None and _suits_libsvm(dual):
         return _libsvm(dual, tol, most)
     begin = np.zeros(len(dual)) if start is None else feasible(dual, start)
-    end = climb(dual, begin, tol=tol, max_steps=most)
+    end = climb_dual(dual, begin, tol=tol, max_steps=most)
     return Solution.of(dual, end.alpha, n_steps=end.n_steps, converged=end.converged)
 
 
@@ -458,5 +458,5 @@ def _libsvm(dual: Dual, tol: float, max_steps: int) -> Solution:
     n_steps = int(np.max(machine.n_iter_))
     # Exact steps finish its work, none if the gap is as asked for.
     left = max(max_steps - n_steps, 1)
-    end = climb(dual, feasible(dual, alpha), tol=tol, max_steps=left)
+    end = climb_dual(dual, feasible(dual, alpha), tol=tol, max_steps=left)
     return Solution.of(dual, end.alpha, n_steps=n_steps + end.n_steps, converged=end.converged)

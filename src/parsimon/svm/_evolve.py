@@ -29,7 +29,7 @@ from parsimon.pareto.variation import (
     OneFifthRule,
     SwitchMutation,
 )
-from parsimon.svm._dual import Dual, climb, feasible, solve
+from parsimon.svm._dual import Dual, climb_dual, solve
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,18 +118,14 @@ class DualPoints:
 
 
 STRATEGIES = ("memetic", "gaussian", "switching", "hybrid", "swarm")
-PRESETS = (None, "printed")
-# (population_size, max_iter, stall); the printed ones are those of Mierswa (2009), section 3.1.
-_MEMETIC = (8, 200, 10)
-_PLAIN = (10, 1000, 50)
-_PRINTED = (10, 1000, 5)
+# (population_size, max_iter, stall); the second are those of Mierswa (2009), section 3.1.
+_MEMETIC, _PRINTED = (8, 200, 10), (10, 1000, 5)
 
 
 @dataclass(frozen=True)
 class EvolutionOptions:
     """How to evolve a dual.
 
-    printed: Without the equality, and with the source's parameters.
     population_size, max_iter, stall: Individuals; generations at most; generations without a
         better one at which to stop.
     tol: Gap at which an exact climb ends.
@@ -137,7 +133,6 @@ class EvolutionOptions:
     """
 
     strategy: str = "memetic"
-    printed: bool = False
     population_size: int = _MEMETIC[0]
     max_iter: int = _MEMETIC[1]
     stall: int = _MEMETIC[2]
@@ -149,8 +144,6 @@ class EvolutionOptions:
         cls,
         strategy: str = "memetic",
         *,
-        preset: str | None = None,
-        population_size: int | None = None,
         max_iter: int | None = None,
         stall: int | None = None,
         tol: float = 1e-3,
@@ -158,25 +151,20 @@ class EvolutionOptions:
     ) -> "EvolutionOptions":
         """Return checked settings; what is None has the value that suits the strategy."""
         check_choice("strategy", strategy, STRATEGIES)
-        check_choice("preset", preset, PRESETS)
-        if preset == "printed":
-            check_choice('strategy with preset="printed"', strategy, STRATEGIES[1:])
-            defaults = _PRINTED
-        else:
-            defaults = _MEMETIC if strategy == "memetic" else _PLAIN
+        population_size, *usual = _MEMETIC if strategy == "memetic" else _PRINTED
         return cls(
             strategy,
-            preset == "printed",
-            _count("population_size", population_size, defaults[0], least=2),
-            _count("max_iter", max_iter, defaults[1]),
-            _count("stall", stall, defaults[2]),
+            population_size,
+            usual[0] if max_iter is None else check_count("max_iter", max_iter),
+            usual[1] if stall is None else check_count("stall", stall),
             check_positive("tol", tol),
             check_seconds("time_limit", time_limit),
         )
 
-
-def _count(name: str, value: Any, default: int, *, least: int = 1) -> int:
-    return default if value is None else check_count(name, value, least=least)
+    @property
+    def printed(self) -> bool:
+        """Whether the search is the source's, which leaves the equality out."""
+        return self.strategy != "memetic"
 
 
 # The number of switched variables is drawn so that one is as likely as any tenfold of it.
@@ -254,10 +242,10 @@ class MemeticEvolution:
     """Evolution among the stationary points of a dual; a process for `parsimon.pareto.run`.
 
     From zero (without numba: from libsvm's point) two variables at a time are moved to their best
-    values (`climb`) until the optimality conditions hold. If the problem is concave that is the
-    maximum. If not, other stationary points join: libsvm's, and those above random points. Children
-    are made of parents by switching variables and by crossing, are climbed from in turn, and the
-    best distinct points survive.
+    values (`climb_dual`) until the optimality conditions hold. If the problem is concave that is
+    the maximum. If not, other stationary points join: libsvm's, and those above random points.
+    Children are made of parents by switching variables and by crossing, are climbed from in turn,
+    and the best distinct points survive.
     """
 
     dual: Dual
@@ -315,7 +303,7 @@ class MemeticEvolution:
         for place in range(len(points)):
             if place and time.monotonic() >= self.deadline:
                 break
-            end = climb(
+            end = climb_dual(
                 self.dual,
                 alpha[place],
                 products=products[place],
@@ -373,21 +361,16 @@ def _winners(n: int, k: int, rng: np.random.Generator) -> Indices:
     return drawn
 
 
-# The printed rule looks every 100 generations, by which time most runs have stalled.
-_PRINTED_INTERVAL, _INTERVAL = 100, 10
-
-
-def plain(dual: Dual, settings: EvolutionOptions, *, random_state: Seed = None) -> EvolutionResult:
-    """Maximise a dual by an evolution strategy or a swarm.
-
-    A dual with the equality is searched by what its individuals become when the side that is too
-    large is shrunk (`feasible`).
+def evolve_as_printed(
+    dual: Dual, settings: EvolutionOptions, *, random_state: Seed = None
+) -> EvolutionResult:
+    """Maximise a dual without the equality by an evolution strategy or a swarm.
 
     Mierswa (2009), section 3.1: EvoSVM-G, -S, -H and PsoSVM.
     """
     found = _search(dual, settings, random_state)
     return EvolutionResult(
-        feasible(dual, found.solution),
+        np.clip(found.solution, 0.0, dual.upper),
         found.history.best[:, 0],
         found.n_iter,
         found.n_evaluations,
@@ -397,10 +380,6 @@ def plain(dual: Dual, settings: EvolutionOptions, *, random_state: Seed = None) 
 
 
 def _search(dual: Dual, settings: EvolutionOptions, random_state: Seed) -> SearchResult:
-    def evaluate(alpha: Array) -> Array:
-        values: Array = dual.objective(feasible(dual, alpha))
-        return values
-
     common: dict[str, Any] = {
         "population_size": settings.population_size,
         "max_iter": settings.max_iter,
@@ -413,15 +392,16 @@ def _search(dual: Dual, settings: EvolutionOptions, random_state: Seed) -> Searc
     }
     space = Box(np.zeros(len(dual)), dual.upper)
     if settings.strategy != "swarm":
-        return evolution_strategy(evaluate, space, mutation=_mutation(settings), **common)
-    if settings.printed:
-        common |= {
-            "inertia": 0.1,
-            "inertia_iterations": settings.max_iter,
-            "local_weight": 1.0,
-            "global_weight": 1.0,
-        }
-    return particle_swarm(evaluate, space, **common)
+        return evolution_strategy(dual.objective, space, mutation=_mutation(settings), **common)
+    return particle_swarm(
+        dual.objective,
+        space,
+        inertia=0.1,
+        inertia_iterations=settings.max_iter,
+        local_weight=1.0,
+        global_weight=1.0,
+        **common,
+    )
 
 
 def _mutation(settings: EvolutionOptions) -> Mutation:
@@ -429,8 +409,8 @@ def _mutation(settings: EvolutionOptions) -> Mutation:
         return SwitchMutation()
     if settings.strategy == "hybrid":
         return HybridMutation()
-    interval = _PRINTED_INTERVAL if settings.printed else _INTERVAL
-    return GaussianMutation(scale=0.1, adapt=OneFifthRule(interval=interval))
+    # It looks every 100 generations, by which time most runs have stalled.
+    return GaussianMutation(scale=0.1, adapt=OneFifthRule(interval=100))
 
 
 def evolve(
@@ -438,7 +418,7 @@ def evolve(
 ) -> EvolutionResult:
     """Maximise a dual by evolution."""
     if settings.strategy != "memetic":
-        return plain(dual, settings, random_state=random_state)
+        return evolve_as_printed(dual, settings, random_state=random_state)
     limit = settings.time_limit
     deadline = np.inf if limit is None else time.monotonic() + limit
     options = SearchOptions(

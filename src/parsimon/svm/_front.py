@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 
 from parsimon._checks import check_count, check_positive, check_probability
-from parsimon._typing import AnyArray, Array, Indices, Mask
+from parsimon._typing import AnyArray, Array, Indices
 from parsimon.pareto import Box, Directions, SearchResult, UniformCrossover, hypervolume, nsga2
 from parsimon.pareto.run import Ending, SearchOptions, Standing, child_generator, run
 from parsimon.pareto.search import History, describe_start
@@ -51,8 +51,6 @@ NAMES = ("margin_term", "hinge_loss")
 DUAL_NAMES = ("quadratic", "linear", "balance")
 # Weights that are sums in another order are equal.
 _ROUNDING = 1e-12
-# Share of the largest squared norm there could be below which a negative one is rounding.
-_NEGATIVE = 1e-10
 _TINY_CURVATURE = 1e-12
 
 
@@ -92,21 +90,6 @@ class MarginProblem:
         bias = best_bias(scores, self.signs, self.weights)
         losses = hinge_losses(scores + bias[:, None], self.signs, self.weights)
         return np.column_stack([margin_terms(alpha * self.signs, scores), losses])
-
-    def evaluate(self, alpha: Array) -> tuple[Array, Array]:
-        """Return the objectives, and by how much each squared norm is negative, shape (k,).
-
-        Only a kernel that is not positive semi-definite has functions of negative squared norm.
-        They have no margin, and would otherwise be better than all that have one.
-        """
-        values = self.objectives(alpha)
-        return values, np.where(self.has_margin(alpha, values[:, 0]), 0.0, -values[:, 0])
-
-    def has_margin(self, alpha: Array, terms: Array) -> Mask:
-        """Tell which margin terms are not negative beyond rounding, shape (k,)."""
-        largest = alpha.sum(axis=1) ** 2 * float(np.abs(self.kernel).max())
-        has: Mask = terms >= -_NEGATIVE * largest
-        return has
 
 
 def margin_terms(coefficients: Array, scores: Array) -> Array:
@@ -374,10 +357,9 @@ def evolve_front(
     C_seeds = np.geomspace(least, most, max(2, min(n_seeds, n_points)))
     known = seeds(problem, C_seeds, deadline=deadline)
     start = interpolated(known, C_seeds[: len(known)], _start_prices(C_seeds, n_points))
-    ends, violation = problem.evaluate(known)
-    ends = ends[violation == 0] if (violation == 0).any() else ends
+    ends = problem.objectives(known)
     return nsga2(
-        problem.evaluate,
+        problem.objectives,
         Box(0.0, most * problem.weights),
         start=np.clip(start, 0.0, most * problem.weights),
         population_size=n_points,
@@ -387,12 +369,12 @@ def evolve_front(
         guide=VolumeGuide(ends.min(axis=0), ends.max(axis=0)),
         names=NAMES,
         chunk_size=n_points,
-        time_limit=seconds_left(deadline),
+        time_limit=time_until(deadline),
         **resumable(run_options, deadline),
     )
 
 
-def seconds_left(deadline: float | None) -> float | None:
+def time_until(deadline: float | None) -> float | None:
     """Return the time until a deadline; the least there is if it has passed."""
     return None if deadline is None else max(deadline - time.monotonic(), 1e-9)
 
@@ -428,7 +410,7 @@ def exact_path(
 
     Shapes: C (k,).
     """
-    options = SearchOptions(len(C) - 1, time_limit=seconds_left(deadline), **run_options)
+    options = SearchOptions(len(C) - 1, time_limit=time_until(deadline), **run_options)
     return run(_ExactPath(problem, C, tol), options)
 
 
@@ -550,7 +532,7 @@ def evolve_printed(
         names=DUAL_NAMES[: 3 if balance else 2],
         maximise=True,
         chunk_size=3 * n_points,
-        time_limit=seconds_left(deadline),
+        time_limit=time_until(deadline),
         **run_options,
     )
 

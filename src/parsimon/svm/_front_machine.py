@@ -8,7 +8,7 @@ that split.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -105,8 +105,7 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
     Shapes: classes_ (2,), intercept_ (1,), feature_names_in_ (n_features,).
 
     C: Price of one unit of slack.
-    kernel, gamma, degree, coef0: As in `sklearn.svm.SVC`; also a kernel of `parsimon.kernels`.
-    indefinite: What to do with negative eigenvalues, as in `parsimon.svm.indefinite.repaired`.
+    kernel, gamma: As in `sklearn.svm.SVC`; also a kernel of `parsimon.kernels`.
     class_weight: Multiplies C for the rows of a class.
     tol: Gap in the conditions of optimality at which the solution is accepted.
 
@@ -125,18 +124,12 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
         *,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        indefinite: Literal["native", "clip", "flip", "shift"] = "flip",
         class_weight: Any = None,
         tol: float = 1e-3,
     ) -> None:
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.indefinite = indefinite
         self.class_weight = class_weight
         self.tol = tol
 
@@ -161,12 +154,12 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
             dual = Dual(problem.kernel, problem.signs, float(self.C) * problem.weights)
             alpha = solve(dual, tol=self.tol).alpha[None]
             basis = TrainedRows(gram, repair, rows, classes, X)
-            bias, self.columns_ = described(problem, basis, alpha)
+            bias, self.columns_ = describe_machines(problem, alpha)
             errors = self.columns_["training_error"]
             self.beats_constant_ = errs_less(errors, problem.constant_error)
             seen = problem.scores(alpha)[0] + bias[0]
             slopes = _cross_fitted_slopes(dual, rows.weights, self.tol, otherwise=seen)
-        return settle(self, alpha[0], float(bias[0]), basis, slopes)
+        return settle_machine(self, alpha[0], float(bias[0]), basis, slopes)
 
     def predict(self, X: Any) -> AnyArray:
         """Return the class of each row, shape (m,)."""
@@ -259,21 +252,20 @@ def two_classes(y: Any, sample_weight: Any) -> tuple[AnyArray, Indices, Array]:
 
 def fitted_gram(options: Any, X: Array, rows: Rows) -> Gram:
     """Return the kernel on the merged rows."""
-    shared = options.gamma, options.degree, options.coef0
     if is_precomputed(options):
-        whole = Gram.of("precomputed", *shared, X)
+        whole = Gram.of("precomputed", options.gamma, X)
         return whole if len(rows.places) == len(X) else whole.subset(rows.places)
-    return Gram.of(options.kernel, *shared, X[rows.places], weights=rows.weights)
+    return Gram.of(options.kernel, options.gamma, X[rows.places], weights=rows.weights)
 
 
 def margin_problem(
     options: Any, gram: Gram, rows: Rows, classes: AnyArray
 ) -> tuple[MarginProblem, Repair | None]:
-    """Return what machines are evaluated by, and the repair of the kernel if one was asked for."""
+    """Return what machines are evaluated by, and the repair of the kernel if it needs one."""
     matrix = gram.train
     repair = None
-    if options.indefinite != "native" and not (gram.is_psd or has_cholesky_factor(matrix)):
-        repair = repaired(matrix, options.indefinite)
+    if not (gram.is_psd or has_cholesky_factor(matrix)):
+        repair = repaired(matrix, "flip")
         matrix = repair.train
     signs = np.where(rows.y == 1, 1.0, -1.0)
     weights = loss_weights(rows, options.class_weight, classes)
@@ -285,7 +277,7 @@ def margin_problem(
     return MarginProblem(matrix, signs, weights), repair
 
 
-def settle(
+def settle_machine(
     model: FrontSVC, alpha: Array, bias: float, basis: TrainedRows, slopes: Slopes | None
 ) -> FrontSVC:
     """Give a classifier the fitted attributes of one machine, and return it.
@@ -369,7 +361,7 @@ class FrontMachines:
     @property
     def front(self) -> Front:
         """The front; its solutions are fitted classifiers."""
-        return front_of(self.columns, is_dual=self.is_dual, solutions=self)
+        return machine_front(self.columns, is_dual=self.is_dual, solutions=self)
 
     def unfitted(self, index: int) -> FrontSVC:
         """Return an unfitted classifier with the price of the machine at a place as its C."""
@@ -386,7 +378,7 @@ class FrontMachines:
         if names is not None:
             model.feature_names_in_ = names
         alpha, bias = self.alpha[index], float(self.bias[index])
-        return settle(model, alpha, bias, self.basis, self._slopes(alpha, bias))
+        return settle_machine(model, alpha, bias, self.basis, self._slopes(alpha, bias))
 
     def _slopes(self, alpha: Array, bias: float) -> Slopes | None:
         """Return the slopes of a machine's probabilities on the rows held out."""
@@ -404,7 +396,7 @@ class FrontMachines:
         return fit_slopes(decisions, signs, weights)
 
 
-def front_of(columns: Mapping[str, Array], *, is_dual: bool, solutions: Any = None) -> Front:
+def machine_front(columns: Mapping[str, Array], *, is_dual: bool, solutions: Any = None) -> Front:
     """Return the front that columns of figures are, those of its objectives among them."""
     names = _shown(is_dual)
     values = np.column_stack([columns[name] for name in names])
@@ -412,7 +404,7 @@ def front_of(columns: Mapping[str, Array], *, is_dual: bool, solutions: Any = No
     return Front(values, names, maximise=maximised, solutions=solutions)
 
 
-def figures_of(
+def measure_front(
     columns: Mapping[str, Array], beats_constant: Mask, *, is_dual: bool, n_holdout: float
 ) -> Figures:
     """Return what rules may refer to beside the columns of the front.
@@ -436,7 +428,7 @@ def _shown(is_dual: bool) -> tuple[str, ...]:
     return (*DUAL_NAMES, *PRIMAL_COLUMNS[1:]) if is_dual else PRIMAL_COLUMNS
 
 
-def rule_names(is_dual: bool) -> tuple[str, ...]:
+def list_rules(is_dual: bool) -> tuple[str, ...]:
     """Return the columns that rules may refer to."""
     more = ("margin_term", "margin", "C", "dual_objective", "holdout_error")
     return tuple(dict.fromkeys((*_shown(is_dual), *more)))
@@ -466,7 +458,7 @@ def machines_found(
     searched = result.directions
     is_dual = searched.names == DUAL_NAMES
     alpha = np.concatenate([np.zeros((1, result.solutions.shape[1])), result.solutions])
-    bias, columns = described(problem, basis, alpha, is_dual=is_dual)
+    bias, columns = describe_machines(problem, alpha, is_dual=is_dual)
     if is_dual:
         table = dual_objectives(problem, alpha, balance=True)
         columns = {**dict(zip(DUAL_NAMES, table.T, strict=True)), **columns}
@@ -474,9 +466,10 @@ def machines_found(
         columns["holdout_error"] = _holdout_errors(holdout, basis, alpha, bias)
     # Only the objectives of the search decide; the other columns come with their rows.
     pair = np.column_stack([columns[name] for name in searched.names]) * searched.sign
-    places = np.flatnonzero(is_dual | problem.has_margin(alpha, columns["margin_term"]))
-    kept = places[nondominated_rows(pair[places], keep_ties=False)]
-    order = kept[front_of({name: c[kept] for name, c in columns.items()}, is_dual=is_dual).rows]
+    kept = np.flatnonzero(nondominated_rows(pair, keep_ties=False))
+    order = kept[
+        machine_front({name: c[kept] for name, c in columns.items()}, is_dual=is_dual).rows
+    ]
     ordered = {name: column[order] for name, column in columns.items()}
     machines = FrontMachines(
         basis, template, header, alpha[order], bias[order], ordered, is_dual, holdout
@@ -484,24 +477,19 @@ def machines_found(
     # Worth having is what errs less than the constant machine, the first.
     errors = columns["training_error" if holdout is None else "holdout_error"]
     better = errs_less(errors, errors[0])[order]
-    figures = figures_of(ordered, better, is_dual=is_dual, n_holdout=machines.n_holdout)
+    figures = measure_front(ordered, better, is_dual=is_dual, n_holdout=machines.n_holdout)
     return Described(machines, figures, int(np.argmax(order == 0)))
 
 
-def described(
-    problem: MarginProblem, basis: TrainedRows, alpha: Array, *, is_dual: bool = False
+def describe_machines(
+    problem: MarginProblem, alpha: Array, *, is_dual: bool = False
 ) -> tuple[Array, dict[str, Array]]:
     """Return bias and figures of machines; the printed rule for the bias leaves out the first."""
     scores = problem.scores(alpha)
     bias = best_bias(scores, problem.signs, problem.weights)
     if is_dual:
         bias[1:] = _reference_bias(problem, alpha[1:], scores[1:])
-    columns = measured(problem, alpha, scores, bias)
-    if basis.repair is not None and basis.repair.how == "shift":
-        # A raised diagonal helps the training rows alone; errors are those of `predict`.
-        seen = basis.coefficients(alpha) @ basis.gram.train + bias[:, None]
-        columns["training_error"] = error_rates(seen, problem.signs, problem.weights)
-    return bias, columns
+    return bias, measured(problem, alpha, scores, bias)
 
 
 def measured(problem: MarginProblem, alpha: Array, scores: Array, bias: Array) -> dict[str, Array]:

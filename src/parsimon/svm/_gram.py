@@ -54,8 +54,6 @@ class Gram:
         cls,
         kernel: Any,
         gamma: float | str,
-        degree: int,
-        coef0: float,
         X: Array,
         *,
         weights: Array | None = None,
@@ -74,7 +72,7 @@ class Gram:
         if isinstance(kernel, str):
             warn_of_units(X, stacklevel=5)
             width = _weighted_scale(X, weights) if _is_scale(gamma) else gamma
-            made = as_kernel(kernel, gamma=width, degree=degree, coef0=coef0, X=X)
+            made = as_kernel(kernel, gamma=width, X=X)
             return cls(made, X, is_psd=made.is_psd)
         if isinstance(kernel, Kernel):
             return cls(kernel, X, is_psd=kernel.is_psd)
@@ -221,7 +219,7 @@ def training_matrix(estimator: Any, X: Array, places: Indices, weights: Array) -
 
     Shapes: X (n_given, d), places (n,), weights (n,).
     """
-    kernel_options = (estimator.kernel, estimator.gamma, estimator.degree, estimator.coef0)
+    kernel_options = (estimator.kernel, estimator.gamma)
     if is_precomputed(estimator):
         whole = Gram.of(*kernel_options, X)
         gram = whole if len(places) == len(X) else whole.subset(places)
@@ -250,8 +248,6 @@ def settings_of(estimator: Any) -> EvolutionOptions:
     """Return the checked settings of an estimator's evolution."""
     return EvolutionOptions.of(
         estimator.strategy,
-        preset=estimator.preset,
-        population_size=estimator.population_size,
         max_iter=estimator.max_iter,
         stall=estimator.stall,
         tol=estimator.tol,

@@ -1,16 +1,15 @@
 """Which labels the unlabelled rows get, and whether the labelled rows support the change.
 
 `find_labels` is the entry to the searches of two classes: the evolution and the greedy solver of
-`_labellings`, and here `exhaust`, which proves its labelling the best by branch and bound, and
-`maximise_jointly`, the printed problem. With more than two classes `share_labels` looks for one
-labelling that the machines of all classes share. `chosen_price` and `weigh` are what keeps the
-defaults from harm: the labelled rows, left out in turn, say which price of slack to take and
-whether labels travel along neighbours as well as the machine of the labelled rows predicts.
+`_labellings`, and here `exhaust`, which proves its labelling the best by branch and bound. With
+more than two classes `share_labels` looks for one labelling that the machines of all classes
+share. `chosen_price` and `weigh` are what keeps the defaults from harm: the labelled rows, left
+out in turn, say which price of slack to take and whether labels travel along neighbours as well as
+the machine of the labelled rows predicts.
 """
 
 import math
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -20,19 +19,17 @@ from parsimon._typing import Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.svm._dual import Dual, solve
 from parsimon.svm._labellings import (
-    CROSSOVER_RATE,
     IMPROVEMENT,
     NEIGHBOURS,
-    TOURNAMENT_SHARE,
     FoundLabelling,
     annealed,
-    class_shares,
-    evolve,
+    evolve_labellings,
     greedy,
     inductive_scores,
-    is_better,
     is_late,
+    is_lower,
     neighbour_graph,
+    share_heat,
     spread_heat,
     squared_kernel_distances,
     warm,
@@ -130,75 +127,14 @@ class _Tree:
         return found.objective
 
 
-def maximise_jointly(
-    problem: TransductiveProblem,
-    *,
-    population_size: int = 10,
-    max_iter: int = 100,
-    stall: int = 10,
-    rng: np.random.Generator,
-    deadline: float | None = None,
-) -> FoundLabelling:
-    """Return the labelling of *greatest* inner maximum, the printed problem.
-
-    Multipliers are solved exactly for each labelling; over labellings there are the printed
-    tournaments, uniform crossover and flips with probability 1 / n*, or all labellings in turn if
-    there are at most 12 unlabelled rows. Options are those of `evolve`.
-    """
-    n = problem.n_unlabelled
-    if n <= FEW_ROWS:
-        every = [np.array(labels) for labels in product((-1.0, 1.0), repeat=n)]
-        fits = [problem.fit(labels) for labels in every if _keeps_ratio(problem, labels)]
-        return FoundLabelling(_worst(fits)[0], len(fits), "exact")
-    population = _worst([problem.fit(problem.random_labels(rng)) for _ in range(population_size)])
-    best, since = population[0], 0
-    for n_iter in range(1, max_iter + 1):
-        if is_late(deadline):
-            return FoundLabelling(best, n_iter - 1, "time_limit")
-        children = [problem.fit(_child(problem, population, rng)) for _ in range(population_size)]
-        population = _worst(population + children)[:population_size]
-        since = 0 if is_better(-population[0].objective, -best.objective) else since + 1
-        best = population[0]
-        if since >= stall:
-            return FoundLabelling(best, n_iter, "stall")
-    return FoundLabelling(best, max_iter, "max_iter")
-
-
-def _worst(fits: list[LabellingFit]) -> list[LabellingFit]:
-    return sorted(fits, key=lambda fit: -fit.objective)
-
-
-def _keeps_ratio(problem: TransductiveProblem, labels: Array) -> bool:
-    return problem.fewest <= int(np.count_nonzero(labels > 0)) <= problem.most
-
-
-def _child(
-    problem: TransductiveProblem, population: list[LabellingFit], rng: np.random.Generator
-) -> Array:
-    n, entrants = len(population), max(1, round(TOURNAMENT_SHARE * len(population)))
-    # The list is sorted, so the lowest place wins.
-    places = (rng.random((2, entrants)) * n).astype(np.intp).min(axis=1)
-    first, second = (population[place].labels for place in places)
-    if rng.random() < CROSSOVER_RATE:
-        first = np.where(rng.random(len(first)) < 0.5, second, first)
-    flips = rng.random(len(first)) < 1.0 / len(first)
-    return _random_repair(problem, np.where(flips, -first, first), rng)
-
-
-def _random_repair(problem: TransductiveProblem, labels: Array, rng: np.random.Generator) -> Array:
-    scores = np.zeros(len(problem.known))
-    scores[problem.unlabelled] = rng.random(len(labels))
-    return problem.repaired(labels, scores)
-
-
-METHODS = ("evolution", "greedy", "joint", "exhaustive")
+METHODS = ("evolution", "greedy", "exhaustive")
 
 
 @dataclass(frozen=True)
 class LabellingOptions:
     """How to search.
 
-    population_size, max_iter, stall: As in `evolve`.
+    population_size, max_iter, stall: As in `evolve_labellings`.
     deadline: On the monotonic clock.
     """
 
@@ -225,8 +161,7 @@ def find_labels(
     if how.method == "greedy":
         fit, n_fits = greedy(problem, greedy_count(problem), deadline=how.deadline)
         return FoundLabelling(fit, n_fits, "time_limit" if is_late(how.deadline) else "converged")
-    search = evolve if how.method == "evolution" else maximise_jointly
-    return search(
+    return evolve_labellings(
         problem,
         population_size=how.population_size,
         max_iter=how.max_iter,
@@ -338,7 +273,7 @@ def _guesses(problems: list[TransductiveProblem], bounds: Array) -> list[Indices
     distances = squared_kernel_distances(first.kernel)
     graphs = [neighbour_graph(distances, k) for k in NEIGHBOURS if k < len(distances)]
     reached = [
-        class_shares(spread_heat(graph, first.labelled), codes, len(problems)) for graph in graphs
+        share_heat(spread_heat(graph, first.labelled), codes, len(problems)) for graph in graphs
     ]
     inductive = np.column_stack([inductive_scores(problem) for problem in problems])
     return [assigned(scores[first.unlabelled], bounds) for scores in (*reached, inductive)]
@@ -357,7 +292,7 @@ def _descend_shared(
         if np.array_equal(codes, best.codes) or is_late(deadline):
             break
         following = _shared(problems, codes, best)
-        if not is_better(following.objective, best.objective):
+        if not is_lower(following.objective, best.objective):
             break
         best = following
     return best
@@ -511,13 +446,13 @@ def weigh(given: TransductiveRows, C: float) -> SpreadEvidence:
     spread = np.zeros((len(rows), n_classes))
     for fold in range(folds.max() + 1):
         left = folds == fold
-        spread[left] = class_shares(heat, np.where(left, -1, codes), n_classes)[rows[left]]
+        spread[left] = share_heat(heat, np.where(left, -1, codes), n_classes)[rows[left]]
     wrong, wrong_spread = _wrong(_left_out(given, C), codes), _wrong(spread, codes)
     return SpreadEvidence(
         float(weights.sum()),
         float(weights[wrong].sum()),
         float(weights[wrong_spread].sum()),
-        class_shares(heat, codes, n_classes).argmax(axis=1),
+        share_heat(heat, codes, n_classes).argmax(axis=1),
         graph,
     )
 

@@ -1,12 +1,13 @@
 """Labellings: local searches, guesses, variation, and the evolution that combines them.
 
-Read `evolve` first. Each of its individuals is a labelling of the unlabelled rows at the end of a
-local search; its fitness is the exact optimum of its support vector machine. `descend` alternates
-between better labels for given scores and new scores for given labels, `annealed` does so while
-the unlabelled rows slowly gain weight, and `greedy` is Joachims' solver, one pair at a time. The
-first individuals are guesses, of the machine of the labelled rows and of labels spread along graphs
-of nearest neighbours, which are kept only if the objective says so. A single flipped label is
-undone by the next local search, so most changes concern a row and its nearest rows together.
+Read `evolve_labellings` first. Each of its individuals is a labelling of the unlabelled rows at the
+end of a local search; its fitness is the exact optimum of its support vector machine. `descend`
+alternates between better labels for given scores and new scores for given labels, `annealed` does
+so while the unlabelled rows slowly gain weight, and `greedy` is Joachims' solver, one pair at a
+time. The first individuals are guesses, of the machine of the labelled rows and of labels spread
+along graphs of nearest neighbours, which are kept only if the objective says so. A single flipped
+label is undone by the next local search, so most changes concern a row and its nearest rows
+together.
 """
 
 import time
@@ -33,7 +34,7 @@ def is_late(deadline: float | None) -> bool:
     return deadline is not None and time.monotonic() >= deadline
 
 
-def is_better(objective: float, other: float) -> bool:
+def is_lower(objective: float, other: float) -> bool:
     """Return whether an objective is lower by more than rounding."""
     return objective < other - IMPROVEMENT * max(1.0, abs(other))
 
@@ -52,7 +53,7 @@ def descend(
         if np.array_equal(relabelled, fit.labels) or is_late(deadline):
             break
         following = problem.fit(relabelled, start=warm(fit, relabelled, problem))
-        if not is_better(following.objective, fit.objective):
+        if not is_lower(following.objective, fit.objective):
             break
         fit = following
     return fit
@@ -81,7 +82,7 @@ def polish(
                 return fit
             start = warm(fit, labels, problem)
             following = problem.fit(labels, start=start)
-            if is_better(following.objective, fit.objective):
+            if is_lower(following.objective, fit.objective):
                 fit, improved = following, True
                 break
     return fit
@@ -174,7 +175,9 @@ def nearest_order(distances: Array) -> Indices:
     return order
 
 
-def crossed(first: Array, second: Array, order: Indices, rng: np.random.Generator) -> Array:
+def cross_labellings(
+    first: Array, second: Array, order: Indices, rng: np.random.Generator
+) -> Array:
     """Return a child of two labellings: a mixture row by row, or one with a region of the other."""
     if rng.random() < 0.5:
         chosen: Mask = rng.random(len(first)) < 0.5
@@ -256,7 +259,7 @@ def spread_heat(graph: Array, rows: Indices) -> Array:
     return np.asarray(heat, dtype=np.float64)
 
 
-def class_shares(heat: Array, codes: Indices, n_classes: int) -> Array:
+def share_heat(heat: Array, codes: Indices, n_classes: int) -> Array:
     """Return how strongly the labels of each class reach every row, shape (n, n_classes).
 
     Each class has the same mass to give, so that the class with more labels does not flood the
@@ -275,7 +278,7 @@ def spread_labels(graph: Array, known: Array) -> Array:
     Shapes: graph (n, n), known (n,).
     """
     rows = np.flatnonzero(known)
-    shares = class_shares(spread_heat(graph, rows), (known[rows] < 0).astype(np.intp), 2)
+    shares = share_heat(spread_heat(graph, rows), (known[rows] < 0).astype(np.intp), 2)
     # Rows that no label reaches have no opinion; relative differences keep far rows in order.
     scores: Array = (shares[:, 0] - shares[:, 1]) / np.maximum(
         shares.sum(axis=1), np.finfo(np.float64).tiny
@@ -319,7 +322,7 @@ class FoundLabelling(NamedTuple):
     stopped_by: str
 
 
-def evolve(
+def evolve_labellings(
     problem: TransductiveProblem,
     *,
     population_size: int = 10,
@@ -343,12 +346,12 @@ def evolve(
         if is_late(deadline):
             return FoundLabelling(best, n_iter - 1, "time_limit")
         _generation(population, problem, order, rng, deadline)
-        since = 0 if is_better(population.best.objective, best.objective) else since + 1
+        since = 0 if is_lower(population.best.objective, best.objective) else since + 1
         best = population.best
         if since >= stall:
             # Before it gives up, the search tries single changes of the best by hand.
             polished = polish(problem, best, deadline=deadline)
-            if not is_better(polished.objective, best.objective):
+            if not is_lower(polished.objective, best.objective):
                 return FoundLabelling(best, n_iter, "stall")
             population.add(polished)
             best, since = polished, 0
@@ -431,7 +434,7 @@ def _generation(
         parent, other = population.parent(rng), population.parent(rng)
         labels = parent.labels
         if rng.random() < CROSSOVER_RATE:
-            labels = crossed(labels, other.labels, order, rng)
+            labels = cross_labellings(labels, other.labels, order, rng)
         labels = problem.repaired(mutated(labels, order, rng), parent.scores)
         if is_late(deadline):
             return

@@ -46,7 +46,7 @@ class Pair(NamedTuple):
         return np.where(codes == self.positive, 1.0, -1.0)
 
 
-def pairs_of(n_classes: int) -> list[Pair]:
+def pair_classes(n_classes: int) -> list[Pair]:
     """Return all pairs, with the signs and in the order of SVC.
 
     Of two classes the second is positive, of more the first of each pair.
@@ -63,7 +63,7 @@ def votes_and_margins(decisions: Array, n_classes: int) -> Array:
     """
     votes = np.zeros((len(decisions), n_classes))
     margins = np.zeros_like(votes)
-    for column, (first, second) in enumerate(pairs_of(n_classes)):
+    for column, (first, second) in enumerate(pair_classes(n_classes)):
         decision = decisions[:, column]
         votes[:, first] += decision >= 0
         votes[:, second] += decision < 0
@@ -84,7 +84,7 @@ def shown_coefficients(
     used = np.flatnonzero(coefficients.any(axis=1))
     chosen = used[np.lexsort((places[used], codes[used]))]
     dual_coef = np.zeros((n_classes - 1, len(chosen)))
-    for column, pair in enumerate(pairs_of(n_classes)):
+    for column, pair in enumerate(pair_classes(n_classes)):
         for own, other in (pair, pair[::-1]):
             of_class = np.flatnonzero(codes[chosen] == own)
             dual_coef[other - (other > own), of_class] = coefficients[chosen[of_class], column]
@@ -176,7 +176,7 @@ def coupled(pairwise: Array, n_classes: int) -> Array:
     """
     m = len(pairwise)
     r = np.full((m, n_classes, n_classes), 0.5)
-    for column, (first, second) in enumerate(pairs_of(n_classes)):
+    for column, (first, second) in enumerate(pair_classes(n_classes)):
         r[:, first, second] = np.clip(pairwise[:, column], _OPEN, 1.0 - _OPEN)
         r[:, second, first] = 1.0 - r[:, first, second]
     system = np.zeros((m, n_classes + 1, n_classes + 1))
@@ -237,8 +237,8 @@ class PairwiseProblem:
     counts: Array
 
     def duals(self, *, equality: bool) -> Iterator[Dual]:
-        """Yield the dual of each pair, in the order of `pairs_of`."""
-        for pair in pairs_of(self.n_classes):
+        """Yield the dual of each pair, in the order of `pair_classes`."""
+        for pair in pair_classes(self.n_classes):
             own = pair.rows(self.codes)
             whole = len(own) == len(self.codes)
             kernel = self.kernel if whole else self.kernel[np.ix_(own, own)]
@@ -265,8 +265,8 @@ def fit_pairs(
 ) -> list[PairFit]:
     """Fit every pair of classes, with chance of its own."""
     duals = problem.duals(equality=not settings.printed)
-    children = seed.spawn(len(pairs_of(problem.n_classes)))
-    counts = [problem.counts[pair.rows(problem.codes)] for pair in pairs_of(problem.n_classes)]
+    children = seed.spawn(len(pair_classes(problem.n_classes)))
+    counts = [problem.counts[pair.rows(problem.codes)] for pair in pair_classes(problem.n_classes)]
     calls = (
         (dual, settings, problem.concave, child, own if probability else None)
         for dual, child, own in zip(duals, children, counts, strict=True)

@@ -20,10 +20,10 @@ from parsimon._typing import AnyArray, Array
 from parsimon.pareto import Box, SearchResult, UniformCrossover, nondominated, nsga2
 from parsimon.pareto.space import Space
 from parsimon.svm._dual import Dual
-from parsimon.svm._front import BlendCrossover, resumable, seconds_left
+from parsimon.svm._front import BlendCrossover, resumable, time_until
 from parsimon.svm._labellings import (
     descend,
-    evolve,
+    evolve_labellings,
     first_labellings,
     is_late,
     squared_kernel_distances,
@@ -194,7 +194,7 @@ def good_labellings(
     """Return distinct labellings: the best of a short evolution, and guesses; good ones first."""
     if problem.n_unlabelled == 0:
         return [problem.fit(np.zeros(0))]
-    found = [evolve(problem, max_iter=_GENERATIONS, rng=rng, deadline=deadline).fit]
+    found = [evolve_labellings(problem, max_iter=_GENERATIONS, rng=rng, deadline=deadline).fit]
     distances = squared_kernel_distances(problem.kernel)
     for labels, _ in first_labellings(problem, distances):
         if len(found) >= _MOST_LABELLINGS or is_late(deadline):
@@ -242,7 +242,7 @@ def search_primal(
         names=PRIMAL_NAMES,
         crossover=BlendCrossover(),
         mutation=ScaleMutation(),
-        time_limit=seconds_left(deadline),
+        time_limit=time_until(deadline),
         random_state=second,
         **resumable(options, last),
     )
@@ -277,7 +277,7 @@ def search_dual(
         maximise=DUAL_NAMES,
         crossover=UniformCrossover(),
         mutation=SignedSparsityMutation(),
-        time_limit=seconds_left(deadline),
+        time_limit=time_until(deadline),
         random_state=seed,
         **options,
     )

@@ -255,7 +255,7 @@ def positive_counts(
 
 def _shares(ratio: Any, n_positive: float, n_labelled: float) -> tuple[float, float]:
     if isinstance(ratio, str) and ratio == "labelled":
-        return wilson(n_positive, n_labelled) if n_labelled else (0.25, 0.75)
+        return wilson_interval(n_positive, n_labelled) if n_labelled else (0.25, 0.75)
     try:
         shares = np.atleast_1d(np.asarray(ratio, dtype=np.float64))
     except (TypeError, ValueError):
@@ -273,7 +273,7 @@ def _shares(ratio: Any, n_positive: float, n_labelled: float) -> tuple[float, fl
     return low, high
 
 
-def wilson(n_positive: float, n: float) -> tuple[float, float]:
+def wilson_interval(n_positive: float, n: float) -> tuple[float, float]:
     """Return Wilson's 95 % interval of a share; counts may be sums of weights."""
     share, z2 = n_positive / n, _Z**2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
@@ -322,8 +322,6 @@ def read_rows(
     gram = Gram.of(
         estimator.kernel,
         estimator.gamma,
-        estimator.degree,
-        estimator.coef0,
         X,
         weights=None if sample_weight is None else weights,
     )

@@ -34,7 +34,7 @@ from parsimon.svm._pairs import (
     agreeing,
     coupled,
     fit_pairs,
-    pairs_of,
+    pair_classes,
     shown_coefficients,
     votes_and_margins,
 )
@@ -60,33 +60,31 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
     C : float or "heuristic"
         Greatest value of a dual variable; "heuristic" is one over the mean of k(x, x).
     kernel : str, Kernel or callable
-        "rbf", "linear", "poly", "sigmoid" and "laplacian" mean what they mean in SVC;
-        "precomputed" takes a square matrix of similarities in `fit` and similarities with the
-        training rows in `predict`. A callable ``k(X, Z)`` returns similarities. None of them need
-        be positive semi-definite.
-    gamma, degree, coef0
+        "rbf", "linear", "poly", "sigmoid" and "laplacian" mean what they mean in SVC, with its
+        degree of 3 and coef0 of 0; `parsimon.kernels.as_kernel` makes others. "precomputed" takes a
+        square matrix of similarities in `fit` and similarities with the training rows in `predict`.
+        A callable ``k(X, Z)`` returns similarities. None of them need be positive semi-definite.
+    gamma
         Of the named kernels, as in SVC.
     strategy : {"memetic", "gaussian", "switching", "hybrid", "swarm"}
         "memetic": stationary points of the dual, reached by exact steps in two variables (SMO), are
         mutated, crossed and climbed from again; where the kernel is positive semi-definite the
         first one is the maximum. The others are the source's and have no local steps: "gaussian"
         (EvoSVM-G) adds normal numbers, "switching" (EvoSVM-S) sends variables from zero to C and
-        back, "hybrid" (EvoSVM-H) switches them off or on to any value, "swarm" (PsoSVM).
-    preset : {None, "printed"}
-        "printed": the source's parameters, for its strategies: 10 individuals, 1000 generations at
-        most, 5 without progress, crossover 0.9, tournaments of a quarter, steps of C/10 under the
-        1/5 rule looked at every 100 generations, a swarm with inertia 0.1. The equality constraint
-        of the dual is dropped, as there, and the bias is found afterwards; it stops far from the
-        optimum, at 12 to 76 % of it in the source's own table.
+        back, "hybrid" (EvoSVM-H) switches them off or on to any value, "swarm" (PsoSVM). They have
+        the source's parameters: 10 individuals, crossover 0.9, tournaments of a quarter, steps of
+        C/10 under the 1/5 rule looked at every 100 generations, a swarm with inertia 0.1. The
+        equality constraint of the dual is dropped, as there, and the bias is found afterwards;
+        they stop far from the optimum, at 12 to 76 % of it in the source's own table.
     indefinite : {"flip", "clip", "shift", "native"}
         What to do with negative eigenvalues of the kernel matrix: make them positive, set them to
         zero, raise the diagonal, or keep them. New rows are mapped alike. Of 24 matrices with real
         negative mass, "flip" made the fewest errors on 17, "clip" on 6 and "native" on 1
         (``python -m benchmarks.reproduce mierswa-4``). "native" is the source's: the highest
         stationary point of the dual, which may be worse than guessing.
-    population_size, max_iter, stall : int, optional
-        Individuals, generations at most, and generations without progress at which to stop; 8, 200,
-        10 for "memetic" and 10, 1000, 50 for the others.
+    max_iter, stall : int, optional
+        Generations at most, and generations without progress at which to stop; 200 and 10 for
+        "memetic", 1000 and 5 for the others.
     tol : float
         Violation of the optimality conditions at which exact steps end, as SVC's ``tol``.
     time_limit : float, optional
@@ -167,12 +165,8 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
         kernel: Any = "rbf",
         *,
         gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
         strategy: str = "memetic",
-        preset: Literal["printed"] | None = None,
         indefinite: Literal["flip", "clip", "shift", "native"] = "flip",
-        population_size: int | None = None,
         max_iter: int | None = None,
         stall: int | None = None,
         tol: float = 1e-3,
@@ -186,12 +180,8 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.strategy = strategy
-        self.preset = preset
         self.indefinite = indefinite
-        self.population_size = population_size
         self.max_iter = max_iter
         self.stall = stall
         self.tol = tol
@@ -337,7 +327,7 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
     ) -> None:
         n_classes = len(self.classes_)
         coefficients = np.zeros((len(codes), len(fits)))
-        for column, (pair, fit) in enumerate(zip(pairs_of(n_classes), fits, strict=True)):
+        for column, (pair, fit) in enumerate(zip(pair_classes(n_classes), fits, strict=True)):
             own = pair.rows(codes)
             coefficients[own, column] = fit.dual.solution.alpha * pair.signs(codes[own])
         chosen, self.dual_coef_, self.n_support_ = shown_coefficients(

@@ -6,7 +6,7 @@ comes after, from choosing to pictures, is that of every `FrontEstimator`.
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Real
 from pathlib import Path
@@ -38,17 +38,17 @@ from parsimon.svm._front_machine import (
     FrontSVC,
     Holdout,
     TrainedRows,
-    figures_of,
     fitted_gram,
-    front_of,
     held_weights,
+    list_rules,
     loss_weights,
+    machine_front,
     machines_found,
     margin_problem,
-    rule_names,
+    measure_front,
     two_classes,
 )
-from parsimon.svm.indefinite import REPAIRS, kernel_spectrum
+from parsimon.svm.indefinite import kernel_spectrum
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,16 +89,13 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
         variables it is the path of the nu-SVM, whose end at large sums is a Parzen classifier.
         What looks like a trade-off is how far the search has come. For comparison with the source
         only.
-    kernel, gamma, degree, coef0
-        As in `sklearn.svm.SVC`; also a kernel of `parsimon.kernels`.
+    kernel, gamma
+        As in `sklearn.svm.SVC`; also a kernel of `parsimon.kernels`. Negative eigenvalues of the
+        kernel matrix are made positive.
     C_range : tuple of float
         Least and greatest price of the loss; not for "dual".
     n_points : int
         Size of the population, or number of exact machines.
-    indefinite : {"flip", "clip", "shift", "native"}
-        What to do with negative eigenvalues of the kernel matrix: make them positive, set them to
-        zero, raise all, or leave them. "native" machines are stationary points, and those of
-        negative squared norm have no margin and are left out.
     validation_fraction : float
         Share of the rows of each class that is held out; 0 for none, and none either if a class
         has a single row. Rows given to `fit` as `X_val` take their place.
@@ -112,13 +109,8 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
         Multiplies the loss of the rows of a class, and how much an error there counts.
     max_iter : int, optional
         Generations; if left out, 10 for "primal", 1000 for "dual". "exact" has none.
-    stall : int, optional
-        End when the front has not improved for so many generations; not for "exact".
     time_limit : float, optional
         Seconds for the search; the best so far is kept. So it is on Ctrl-C.
-    callback : callable, optional
-        Called with a `parsimon.pareto.SearchResult` after each generation, or each exact machine;
-        the search ends if it returns a true value.
     checkpoint : str, Path or Checkpoint, optional
         A file for the state of the search, from which it goes on to the same result.
     verbose : bool
@@ -142,7 +134,7 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
     n_iter_, n_evaluations_ : int
         Generations and solutions evaluated; for "exact" both are the number of machines.
     stopped_by_ : str
-        Why the search ended: "max_iter", "stall", "time_limit", "callback" or "interrupt".
+        Why the search ended: "max_iter", "time_limit" or "interrupt".
     smallest_eigenvalue_ : float
         Of the kernel matrix of the training rows before any repair, computed when asked for.
     n_features_in_ : int
@@ -173,19 +165,14 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
         *,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
         C_range: tuple[float, float] = (1e-2, 1e3),
         n_points: int = 100,
-        indefinite: Literal["flip", "clip", "shift", "native"] = "flip",
         validation_fraction: float = 0.2,
         choose: Rule = "auto",
         refit: bool = True,
         class_weight: Any = None,
         max_iter: int | None = None,
-        stall: int | None = None,
         time_limit: float | None = None,
-        callback: Callable[[SearchResult], Any] | None = None,
         checkpoint: Checkpoint | str | Path | None = None,
         verbose: bool = False,
         random_state: Seed = None,
@@ -193,19 +180,14 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
         self.objectives = objectives
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.C_range = C_range
         self.n_points = n_points
-        self.indefinite = indefinite
         self.validation_fraction = validation_fraction
         self.choose = choose
         self.refit = refit
         self.class_weight = class_weight
         self.max_iter = max_iter
-        self.stall = stall
         self.time_limit = time_limit
-        self.callback = callback
         self.checkpoint = checkpoint
         self.verbose = verbose
         self.random_state = random_state
@@ -238,7 +220,7 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
         ParetoSVC
             Itself.
         """
-        check_options(self)
+        check_front_options(self)
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         X, y = validate_data(self, X, y, dtype=np.float64)
         self.classes_, codes, weights = two_classes(y, sample_weight)
@@ -253,7 +235,7 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
             holdout = holdout_of(self, basis, held, X_val, y_val)
             if isinstance(self.choose, str):
                 plain_rule(self.choose, has_holdout=holdout is not None)
-            result = search(self, problem, seed, deadline)
+            result = search_machines(self, problem, seed, deadline)
             self._machines, figures, constant = machines_found(
                 result,
                 problem,
@@ -391,13 +373,13 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
             return True
         columns = {name: column[[index]] for name, column in self._machines.columns.items()}
         columns |= again.columns_
-        figures = figures_of(
+        figures = measure_front(
             columns, again.beats_constant_, is_dual=False, n_holdout=self.n_holdout_
         )
         conditions = rule.partition(" where ")[2]
         try:
             choose(
-                front_of(columns, is_dual=False),
+                machine_front(columns, is_dual=False),
                 f"C where {conditions}" if conditions else "C",
                 figures,
             )
@@ -421,12 +403,11 @@ def plain_rule(text: str, *, has_holdout: bool) -> str:
     return rule + where + conditions
 
 
-def check_options(options: ParetoSVC) -> None:
+def check_front_options(options: ParetoSVC) -> None:
     """Refuse options that cannot be used."""
     check_choice("objectives", options.objectives, ("primal", "dual", "exact"))
-    check_choice("indefinite", options.indefinite, REPAIRS)
     check_choice("refit", options.refit, (True, False))
-    check_rule(options.choose, rule_names(options.objectives == "dual"), ("auto", "dual"))
+    check_rule(options.choose, list_rules(options.objectives == "dual"), ("auto", "dual"))
     check_count("n_points", options.n_points, least=2)
     check_seconds("time_limit", options.time_limit)
     fraction = options.validation_fraction
@@ -437,11 +418,6 @@ def check_options(options: ParetoSVC) -> None:
     if options.max_iter is not None:
         check_count("max_iter", options.max_iter, least=0)
     C_bounds(options.C_range)
-    if options.objectives == "exact" and options.stall:
-        raise InvalidInputError(
-            'stall is for evolution; objectives="exact" solves n_points machines, within '
-            "time_limit if there is one."
-        )
 
 
 def C_bounds(C_range: Any) -> tuple[float, float]:
@@ -464,9 +440,6 @@ def _template(options: ParetoSVC) -> FrontSVC:
     return FrontSVC(
         kernel=options.kernel,
         gamma=options.gamma,
-        degree=options.degree,
-        coef0=options.coef0,
-        indefinite=options.indefinite,
         class_weight=options.class_weight,
     )
 
@@ -514,13 +487,12 @@ def holdout_of(
     )
 
 
-def search(
+def search_machines(
     options: ParetoSVC, problem: MarginProblem, seed: Seed, deadline: float | None
 ) -> SearchResult:
     """Run the search that the options ask for."""
     common: dict[str, Any] = {
         "deadline": deadline,
-        "callback": options.callback,
         "checkpoint": options.checkpoint,
         "verbose": options.verbose,
         "random_state": seed,
@@ -533,7 +505,6 @@ def search(
         "max_iter": _GENERATIONS[options.objectives]
         if options.max_iter is None
         else int(options.max_iter),
-        "stall": options.stall,
     }
     if options.objectives == "primal":
         return evolve_front(problem, C_range=bounds, **common)

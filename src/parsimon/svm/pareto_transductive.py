@@ -21,7 +21,7 @@ loss. If no row has a label, training loss is zero and the front is that of clus
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -37,7 +37,7 @@ from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto import Checkpoint, Front, SearchResult, choose
+from parsimon.pareto import Checkpoint, Front, choose
 from parsimon.pareto.choose import Figures, Rule, check_rule
 from parsimon.pareto.estimator import FrontEstimator
 from parsimon.svm._transductive_front import (
@@ -56,7 +56,7 @@ from parsimon.svm._transductive_problem import (
     read_labels,
     read_rows,
 )
-from parsimon.svm.transductive import TransductiveSVC, settle
+from parsimon.svm.transductive import TransductiveSVC, settle_labels
 
 # Weights that are sums in another order are equal.
 _ROUNDING = 1.0 + 1e-12
@@ -79,12 +79,12 @@ class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
         "primal": the three terms above. NSGA-II begins with exact machines of several labellings
         and prices, and blends and stretches them. "dual": as printed in [1]_, corollary 5.2, the
         dual function and the sums of multipliers of labelled and of unlabelled rows, all
-        maximised. The first prefers labels of *small* margin (see ``method="joint"`` of
-        `TransductiveSVC`) and the sums are no losses: for comparison with the source only.
+        maximised. The first prefers labels of *small* margin (as problem 5.2 there
+        does) and the sums are no losses: for comparison with the source only.
     C, C_unlabelled
         Prices of both losses at which `choose` picks the default machine and around which exact
         machines are solved; bounds of the multipliers for "dual".
-    kernel, gamma, degree, coef0
+    kernel, gamma
         As in `TransductiveSVC`.
     positive_ratio : "labelled", float, (float, float) or None
         As in `TransductiveSVC`, a constraint on every machine of the front; without labels a
@@ -103,9 +103,6 @@ class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
         Multiplies the loss of labelled rows.
     time_limit : float, optional
         Seconds; the best so far is kept. So it is on Ctrl-C.
-    callback : callable, optional
-        Called with a `parsimon.pareto.SearchResult` after each generation; the search ends if it
-        returns a true value.
     checkpoint : str, Path or Checkpoint, optional
         A file for the state of the search, from which it goes on to the same result.
     verbose : bool
@@ -129,7 +126,7 @@ class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
     n_iter_, n_evaluations_ : int
         Generations, and machines evaluated.
     stopped_by_ : str
-        "max_iter", "time_limit", "callback" or "interrupt".
+        "max_iter", "time_limit" or "interrupt".
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
@@ -159,15 +156,12 @@ class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
         C_unlabelled: float | None = None,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
         positive_ratio: Any = "labelled",
         population_size: int = 100,
         max_iter: int | None = None,
         choose: Rule = "penalised",
         class_weight: Any = None,
         time_limit: float | None = None,
-        callback: Callable[[SearchResult], Any] | None = None,
         checkpoint: Checkpoint | str | Path | None = None,
         verbose: bool = False,
         random_state: Seed = None,
@@ -177,15 +171,12 @@ class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
         self.C_unlabelled = C_unlabelled
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.positive_ratio = positive_ratio
         self.population_size = population_size
         self.max_iter = max_iter
         self.choose = choose
         self.class_weight = class_weight
         self.time_limit = time_limit
-        self.callback = callback
         self.checkpoint = checkpoint
         self.verbose = verbose
         self.random_state = random_state
@@ -279,7 +270,6 @@ class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
             "max_iter": default
             if self.max_iter is None
             else check_count("max_iter", self.max_iter),
-            "callback": self.callback,
             "checkpoint": self.checkpoint,
             "verbose": self.verbose,
         }
@@ -331,8 +321,6 @@ class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
             C_unlabelled=self.C_unlabelled,
             kernel=self.kernel,
             gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
             positive_ratio=self.positive_ratio,
             class_weight=self.class_weight,
             random_state=self.random_state,
@@ -361,7 +349,7 @@ class TransductiveMachines:
         model.n_features_in_, names = self.header
         if names is not None:
             model.feature_names_in_ = names
-        return settle(model, self.given, machine[None, :-1], machine[-1:], self.X)
+        return settle_labels(model, self.given, machine[None, :-1], machine[-1:], self.X)
 
 
 def _beats_constant(positive: Mask, known: Array, weights: Array) -> Mask:

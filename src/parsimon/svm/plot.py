@@ -7,7 +7,7 @@ import numpy as np
 from parsimon._style import BLUE, GREY, ORANGE, VERMILION, figure_style, new_axes
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto.front import number
+from parsimon.pareto.front import write_number
 from parsimon.svm._front_machine import FrontMachines
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _draw_errors(machines: FrontMachines, chosen: int | None, axes: "Axes") -> N
     axes.plot(across, training, color=BLUE, marker="+", markersize=6, label="training rows")
     if "holdout_error" in columns:
         held = 100.0 * columns["holdout_error"][order]
-        rows = f"rows held out ({number(machines.n_holdout)})"
+        rows = f"rows held out ({write_number(machines.n_holdout)})"
         axes.plot(across, held, color=VERMILION, marker="x", markersize=5, label=rows)
         axes.fill_between(
             across, training, held, where=held > training, color=VERMILION, alpha=0.14, linewidth=0
@@ -151,8 +151,8 @@ def _log_scale(axes: "Axes", across: Array) -> None:
 
 def _ring(axes: "Axes", x: float, y: float, machines: FrontMachines, chosen: int) -> None:
     columns = machines.columns
-    words = [f"C {number(columns['C'][chosen])}"] if not machines.is_dual else []
-    words.append(f"{number(columns['n_support'][chosen])} support vectors")
+    words = [f"C {write_number(columns['C'][chosen])}"] if not machines.is_dual else []
+    words.append(f"{write_number(columns['n_support'][chosen])} support vectors")
     axes.scatter(x, y, s=150, facecolor="none", edgecolor=VERMILION, linewidth=2.4, zorder=5)
     # The primal front falls and leaves room above it, the dual one below.
     shift = -28 if machines.is_dual else 30
@@ -206,7 +206,7 @@ def _draw_map(machines: FrontMachines, place: int, panel: "Axes") -> None:
     panel.grid(False)
     held = columns.get("holdout_error")
     lines = [
-        f"{number(columns['n_support'][place])} support vectors",
+        f"{write_number(columns['n_support'][place])} support vectors",
         f"error {100 * columns['training_error'][place]:.1f} %"
         + ("" if held is None else f", held out {100 * held[place]:.1f} %"),
     ]

@@ -43,7 +43,7 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         Greatest value of a dual variable; "heuristic" is one over the mean of k(x, x).
     kernel : str, Kernel or callable
         As in `EvolutionarySVC`.
-    gamma, degree, coef0
+    gamma
         Of the named kernels, as in SVR.
     epsilon : float
         Half of the width of the tube in which errors cost nothing, in units of y.
@@ -52,9 +52,8 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         epsilon are in units of that deviation. Without it a warning says if the units of y and
         these two do not go together.
     strategy : {"memetic", "gaussian", "switching", "hybrid", "swarm"}
-    preset : {None, "printed"}
     indefinite : {"flip", "clip", "shift", "native"}
-    population_size, max_iter, stall : int, optional
+    max_iter, stall : int, optional
     tol : float
     time_limit : float, optional
         Seconds.
@@ -100,14 +99,10 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         kernel: Any = "rbf",
         *,
         gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
         epsilon: float = 0.1,
         normalise_y: bool = False,
         strategy: str = "memetic",
-        preset: Literal["printed"] | None = None,
         indefinite: Literal["flip", "clip", "shift", "native"] = "flip",
-        population_size: int | None = None,
         max_iter: int | None = None,
         stall: int | None = None,
         tol: float = 1e-3,
@@ -117,14 +112,10 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.epsilon = epsilon
         self.normalise_y = normalise_y
         self.strategy = strategy
-        self.preset = preset
         self.indefinite = indefinite
-        self.population_size = population_size
         self.max_iter = max_iter
         self.stall = stall
         self.tol = tol

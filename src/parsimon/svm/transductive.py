@@ -33,7 +33,7 @@ from parsimon.svm._transductive_problem import (
     read_rows,
 )
 
-Method = Literal["evolution", "greedy", "joint", "exhaustive"]
+Method = Literal["evolution", "greedy", "exhaustive"]
 # Where classes are groups with gaps between them, slack is dear; less so that of guessed labels.
 _TRANSDUCTIVE_PRICE, _UNLABELLED_SHARE = 10.0, 0.3
 
@@ -70,7 +70,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         of the ten nearest neighbours get no more of the labelled rows wrong, when these are left
         out, than the machine of the other labelled rows, and second, the boundaries by spreading
         and by the machine cross less than a tenth of the links of that graph.
-    kernel, gamma, degree, coef0
+    kernel, gamma
         As in `sklearn.svm.SVC`, or a kernel of `parsimon.kernels`. Labels only travel as far as
         the kernel sees: with "rbf" a width like that of the gaps between groups works best. On an
         indefinite kernel the inner optimum is a stationary point.
@@ -80,7 +80,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         number: exactly that share. A pair: between these. None: any, and then it is often best
         to give all rows to one class. Labelled rows count by their `sample_weight`; the weights of
         classes are prices and do not count.
-    method : {"evolution", "greedy", "joint", "exhaustive"}
+    method : {"evolution", "greedy", "exhaustive"}
         "evolution": a population of labellings, each at the end of a local search with the exact
         optimum of its machine as fitness. The first are those that the machine of the labelled
         rows ranks highest, and labels spread along graphs of nearest neighbours, which are
@@ -88,13 +88,9 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         than two classes: local searches from the same guesses for one labelling of all classes.
         "exhaustive": branch and bound, for at most 24 unlabelled rows.
         "greedy": Joachims' solver [2]_, swaps of pairs while C* grows; keeps the labelled ratio.
-        This and the following treat each of several classes on its own.
-        "joint": the printed problem 5.2 of [3]_, a maximum over labels as well as multipliers. It
-        finds the labelling of *smallest* margin: on four clusters, two labelled, a linear kernel
-        and C = 1 the dual optimum is 0.031 for the split that the source shows and 2.0 for the
-        other one, which is what this returns. For study only.
+        It treats each of several classes on its own.
     population_size, max_iter, stall : int
-        Of "evolution" and "joint": labellings kept; most generations; generations in a row
+        Of "evolution": labellings kept; most generations; generations in a row
         without improvement after which the search ends.
     time_limit : float, optional
         Seconds; the best so far is kept.
@@ -141,8 +137,8 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
     .. [1] Vapnik (1998), Statistical learning theory, Wiley, chapter 8.
     .. [2] Joachims (1999), Transductive inference for text classification using support vector
        machines, ICML, 200-209.
-    .. [3] Mierswa (2009), dissertation, TU Dortmund, chapter 5. Its problem 5.2 maximises where
-       it has to minimise.
+    .. [3] Mierswa (2009), dissertation, TU Dortmund, chapter 5. Its problem 5.2 maximises over
+       labels where it has to minimise.
 
     Examples
     --------
@@ -164,8 +160,6 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         C_unlabelled: float | Literal["choose"] | None = "choose",
         kernel: Any = "rbf",
         gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
         positive_ratio: Any = "labelled",
         method: Method = "evolution",
         population_size: int = 10,
@@ -180,8 +174,6 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         self.C_unlabelled = C_unlabelled
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.positive_ratio = positive_ratio
         self.method = method
         self.population_size = population_size
@@ -226,7 +218,9 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
             problems, found = self._find(given, how)
         self._report(found)
         biases = np.array([fit.solution.bias for fit in found.fits])
-        return settle(self, given, found.coefficients(problems), biases, X, codes=found.codes)
+        return settle_labels(
+            self, given, found.coefficients(problems), biases, X, codes=found.codes
+        )
 
     def decision_function(self, X: Any) -> Array:
         """Return scores: shape (n,), positive for ``classes_[1]``; (n, n_classes) if more."""
@@ -304,7 +298,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         return labels
 
 
-def settle(
+def settle_labels(
     model: TransductiveSVC,
     given: TransductiveRows,
     coefficients: Array,

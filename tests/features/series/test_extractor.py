@@ -4,10 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import log_loss
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 from tests.contract import contract
 
 from parsimon.exceptions import ConstantPredictionWarning, InvalidInputError
@@ -20,7 +16,6 @@ from parsimon.features.series import (
     looked_at,
     mutate_tree,
     parse_tree,
-    rank_series,
     standard_set,
     tree_values,
 )
@@ -86,57 +81,6 @@ def test_a_search_goes_on_from_where_it_was(tmp_path):
     file.write_text("{}")
     with pytest.raises(InvalidInputError, match="no checkpoint"):
         small(checkpoint=file).fit(X, BUMP)
-
-
-@pytest.fixture(scope="module")
-def two_stages():
-    return small(subset_search="one_plus_one").fit(X, BUMP)
-
-
-def test_two_stages_end_in_a_linear_machine(two_stages):
-    assert two_stages.score(NEW, TOLD) > 0.9
-    assert 1 <= len(two_stages.trees_) <= 3
-    machine = make_pipeline(StandardScaler(), SVC(kernel="linear"))
-    machine.fit(two_stages.transform(X), BUMP)
-    assert np.array_equal(machine.predict(two_stages.transform(NEW)), two_stages.predict(NEW))
-    order, probability = rank_series(two_stages, NEW, "bump")
-    signed = -machine.decision_function(two_stages.transform(NEW))
-    assert machine.classes_.tolist() == ["bump", "flat"]
-    np.testing.assert_allclose(signed[order], np.sort(signed)[::-1])
-    assert (np.diff(probability) <= 0).all()
-
-
-def test_the_second_stage_is_judged_by_machines_for_rows_left_out():
-    codes = (BUMP == "flat").astype(int)
-    codes[::7] = 1 - codes[::7]
-    search = small(subset_search="one_plus_one").fit(X, codes)
-    frame = search.to_frame()
-    np.testing.assert_allclose(frame["error"], frame["misclassified"])
-    assert search.constant_error_ == pytest.approx(min(codes.mean(), 1 - codes.mean()))
-    Z = StandardScaler().fit_transform(search.transform(X))
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    told = cross_val_predict(SVC(kernel="linear"), Z, codes, cv=folds)
-    assert frame["error"].min() == pytest.approx((told != codes).mean())
-    assert frame["error"].min() > 0
-
-
-def test_two_stages_tell_several_classes():
-    three = X.copy()
-    three[:20, :10] -= 1.5
-    y = np.repeat([2, 0, 1], 20)
-    three[20:40, 20:30], three[40:, 20:30] = X[:20, 20:30], X[40:, 20:30]
-    model = small(subset_search="one_plus_one").fit(three, y)
-    assert model.score(three, y) > 0.8
-    np.testing.assert_allclose(model.predict_proba(three).sum(axis=1), 1.0)
-
-
-def test_two_stages_are_for_classes():
-    with pytest.raises(InvalidInputError, match="is for classes, but the task is regression"):
-        small(subset_search="one_plus_one").fit(X, X[:, 0])
-    with pytest.raises(InvalidInputError, match="is for classes, but the task is unsupervised"):
-        small(subset_search="one_plus_one").fit(X)
-    with pytest.raises(InvalidInputError, match="needs two series of each class"):
-        small(subset_search="one_plus_one").fit(X[:31], BUMP[:31])
 
 
 def test_numbers_are_told():
@@ -245,7 +189,7 @@ def test_changed_trees_are_trees():
         assert child.size <= 5
 
 
-def test_what_tasks_share_is_the_standard_set_and_ranks_a_collection():
+def test_what_tasks_share_is_the_standard_set():
     bump, same, early, late = map(
         parse_tree,
         [
@@ -261,11 +205,6 @@ def test_what_tasks_share_is_the_standard_set_and_ranks_a_collection():
     assert set(standard_set([[bump, early], [same], [late]], X, share=0.3)) > {early, late}
     model = fixed_features(common, X, BUMP)
     assert (model.predict(NEW) == TOLD).mean() > 0.95
-    order, chance = rank_series(model, NEW, "bump")
-    assert (TOLD[order[:50]] == "bump").mean() > 0.95
-    assert (np.diff(chance) <= 0).all()
-    with pytest.raises(InvalidInputError, match="none of the classes"):
-        rank_series(model, NEW, "dip")
 
 
 @contract(

@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
-from sklearn.model_selection import KFold
 
 from parsimon.features.series.smooth import smooth_fit, smooth_kernel
-from parsimon.features.series.subset_losses import (
-    linear_machine,
-    machine_decisions,
-    machine_left_out,
+from parsimon.features.series.tree_search import (
+    Targets,
+    quick_fitness,
+    standardise_features,
+    unlike,
 )
-from parsimon.features.series.tree_search import Targets, quick_fitness, standardised, unlike
 from parsimon.features.series.trust import fold_outputs
 
 
@@ -65,29 +64,6 @@ def test_rows_left_out_agree_with_noise_by_chance_only(rng):
     assert np.mean(agreement) < 0.02
 
 
-def test_machines_tell_rows_left_out_what_machines_of_the_others_say(rng):
-    codes = rng.permutation(30) % 3
-    Z, T = rng.normal(size=(30, 4)) + 0.7 * codes[:, None], np.eye(3)[codes]
-    folds = list(KFold(3).split(Z))
-    loss, told = machine_left_out(Z, T, folds)
-    for train, test in folds:
-        machine = linear_machine(Z[train], T[train])
-        called = machine.classes_[machine_decisions(machine, Z[test]).argmax(axis=1)]
-        np.testing.assert_array_equal(told[test], np.eye(3)[called])
-    assert loss == pytest.approx(np.mean((T - told) ** 2))
-
-
-def test_machines_tell_rows_left_out_of_noise_by_chance_only(rng):
-    losses = []
-    for _ in range(5):
-        T = np.eye(2)[rng.permutation(40) % 2]
-        loss, told = machine_left_out(rng.normal(size=(40, 20)), T, None)
-        assert loss == pytest.approx(np.mean((T - told) ** 2))
-        losses.append(loss)
-    # Three standard errors of a share of 200 rows.
-    assert np.mean(losses) == pytest.approx(0.5, abs=0.106)
-
-
 def test_outputs_of_folds_are_those_of_features_chosen_and_fitted_without_their_rows(rng):
     Z, codes = rng.normal(size=(40, 30)), np.arange(40) % 2
     Z[:, 3] += codes
@@ -97,7 +73,7 @@ def test_outputs_of_folds_are_those_of_features_chosen_and_fitted_without_their_
     for test in np.split(rows, 5):
         rest = np.setdiff1d(np.arange(40), test)
         own = targets.of(rest)
-        learnt, centre, scale = standardised(Z[rest])
+        learnt, centre, scale = standardise_features(Z[rest])
         chosen = unlike(quick_fitness(learnt, own), learnt, 4)
         fit = smooth_fit(learnt[:, chosen], own.T)
         both = np.vstack([learnt, (Z[test] - centre) / scale])[:, chosen]

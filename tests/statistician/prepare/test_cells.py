@@ -19,8 +19,9 @@ from parsimon.statistician.prepare.cells import (
     read_cells,
     read_dates,
     read_numbers,
+    target_copies,
 )
-from parsimon.statistician.prepare.orders import in_order
+from parsimon.statistician.prepare.orders import sort_labels
 
 
 @pytest.mark.parametrize(
@@ -137,7 +138,7 @@ def test_a_number_and_the_same_number_as_text_are_one_label():
 
 
 def test_labels_sort_by_size_then_as_words():
-    assert in_order(["b", "10", "A", "9", "-1"]) == ("-1", "9", "10", "A", "b")
+    assert sort_labels(["b", "10", "A", "9", "-1"]) == ("-1", "9", "10", "A", "b")
 
 
 @pytest.mark.parametrize(
@@ -234,3 +235,20 @@ def test_missing_cells_are_counted_whatever_they_are_called():
         {"a": [1.0, np.inf, np.nan], "b": ["x", "?", " "], "c": pd.Series([True, None, False])}
     )
     assert count_missing(table) == 5
+
+
+def test_columns_that_repeat_the_target_wherever_it_is_known_are_copies():
+    target = pd.Series(["a", "b", None, "a"])
+    columns = pd.DataFrame(
+        {
+            "kind.1": ["a", "b", "b", "a"],
+            "kind.2": ["a", "b", "b", "b"],
+            "kind.3": ["a", "b", None, None],
+            "sort": ["a", "b", None, "a"],
+        }
+    )
+    assert target_copies(columns, target, "kind") == ["kind.1"]
+    assert target_copies(columns[["sort"]], target, "kind") == []
+    numbers = pd.DataFrame({"dose": [1.0, 2.0, 3.0], "dose.2": ["1", "2", "3.0"]})
+    assert target_copies(numbers, pd.Series([1, 2, 3]), "dose.1") == ["dose"]
+    assert target_copies(numbers, pd.Series(["1", "2", "3.0"]), "dose.1") == ["dose.2"]

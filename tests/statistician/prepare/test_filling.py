@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from parsimon.statistician.looking import table_structures
 from parsimon.statistician.prepare import Preparer
 from parsimon.statistician.prepare.recipes import RowFilling
-from parsimon.statistician.question import table_structures
 
 
 def _rows(n=400, seed=0):

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from parsimon.exceptions import InvalidInputError
 from parsimon.statistician.prepare.frames import (
     as_frame,
+    clean_names,
     clean_text,
-    column_names,
+    find_column,
     fingerprint,
     named_frame,
 )
@@ -47,11 +48,11 @@ def test_hostile_names_are_kept_as_they_are():
         "{{7*7}}",
         "$a_1$",
     ]
-    assert column_names(names) == tuple(names)
+    assert clean_names(names) == tuple(names)
 
 
 def test_control_characters_spaces_and_turning_marks_go():
-    assert column_names(["\x00a\x1b[31m", " b\n", "c\u202eevil", "\ud800"]) == (
+    assert clean_names(["\x00a\x1b[31m", " b\n", "c\u202eevil", "\ud800"]) == (
         "a[31m",
         "b",
         "cevil",
@@ -60,7 +61,7 @@ def test_control_characters_spaces_and_turning_marks_go():
 
 
 def test_empty_and_repeated_names_become_places():
-    assert column_names(["", "a", "a", " ", None, np.nan, "column 3"]) == (
+    assert clean_names(["", "a", "a", " ", None, np.nan, "column 3"]) == (
         "column 1",
         "a",
         "column 3 (2)",
@@ -78,7 +79,7 @@ def test_names_of_several_levels_are_joined():
 
 @given(st.lists(st.one_of(st.text(max_size=4), st.sampled_from(["a", " a", "column 2", ""]))))
 def test_names_are_always_distinct_and_never_empty(names):
-    found = column_names(names)
+    found = clean_names(names)
     assert len(set(found)) == len(names)
     assert all(name and name == clean_text(name) for name in found)
 
@@ -97,3 +98,15 @@ def test_a_fingerprint_sees_names_cells_and_their_order():
     assert len(set(found)) == len(found)
     assert fingerprint(frame.copy()) == found[0]
     assert fingerprint(frame.set_axis([5, 6]), index=True) != fingerprint(frame, index=True)
+
+
+def test_a_column_is_found_by_its_name_as_it_stands_or_cleaned():
+    frame = pd.DataFrame([[1, 2, 3, 4]], columns=["a", "a ", 7, "b\n"])
+    for name, cell, called in (("a", 1, "a"), ("a ", 2, "a"), (7, 3, "7"), ("7", 3, "7")):
+        column, own = find_column(frame, name)
+        assert (column.tolist(), own) == ([cell], called)
+    assert find_column(frame, " b")[0].tolist() == [4]
+    with pytest.raises(InvalidInputError, match="has 2 columns called 'a'; rename all but one"):
+        find_column(frame, " a")
+    with pytest.raises(InvalidInputError, match="has no column 'c'; its columns are a, a , 7, b"):
+        find_column(frame, "c")

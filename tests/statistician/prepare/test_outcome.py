@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.statistician.prepare.outcome import check_classes, read_outcome
+from parsimon.statistician.prepare.outcome import check_class_sizes, read_outcome
 
 
 def table(target, **columns):
@@ -213,7 +213,7 @@ def test_too_few_rows_beside_the_class_that_is_asked_for_are_called_the_rest():
     with pytest.raises(
         InvalidInputError, match="The class 'the rest' of the target 'y' has only 1"
     ):
-        check_classes("y", {"a": 5, "b": 1, "c": 0}, "a")
-    check_classes("y", {"a": 2, "b": 1, "c": 1}, "a")
+        check_class_sizes("y", {"a": 5, "b": 1, "c": 0}, "a")
+    check_class_sizes("y", {"a": 2, "b": 1, "c": 1}, "a")
     with pytest.raises(InvalidInputError, match="The class 'a' of the target 'y' has only 1"):
-        check_classes("y", {"a": 1, "b": 4, "c": 3}, "a")
+        check_class_sizes("y", {"a": 1, "b": 4, "c": 3}, "a")

@@ -376,3 +376,34 @@ def test_the_fitted_cells_are_encoded_as_the_recipe_encodes_them_later(column):
     found = recognise(column, "x")
     np.testing.assert_array_equal(found.values, found.recipe.encode(column).values)
     assert found.values.shape == (len(column), len(found.recipe.variables))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([3.5] * 9),
+        pd.Series(["A"] * 9),
+        pd.Series(["2021-03-04"] * 9),
+        pd.Series([None] * 9, dtype=float),
+        pd.Series([pd.NaT] * 9),
+        pd.Series([907, 12, 44, 3, 1001]),
+        pd.Series([place // 2 * 37 % 1000 for place in range(60)]),
+        pd.Series([f"P{place}" for place in range(30)]),
+        pd.Series(["1,200", "inf", "3", "4", "5", "6"] * 5 + ["none yet"]),
+        pd.Series(np.r_[np.arange(10.0, 60), [-999.0] * 4, [np.nan] * 5]),
+        cycle(["03/04/2021", "05/06/2021"]),
+        cycle(["14/03/2021", "04/03/2021", None]),
+        cycle(["yes", "no", None]),
+        cycle(["red", "blue", "green", None]),
+        counted(200, 100, 50, 3, 3),
+        counted(200, 100, 50, 4),
+        pd.Series(["S"] * 200 + ["C"] * 100 + ["Q"] * 50 + [None]),
+        pd.Series(["no"] * 900 + ["yes"] * 4),
+        pd.Series([f"C{k // 2}" for k in range(120)] + [None] * 300, dtype=object),
+    ],
+)
+def test_all_that_is_said_names_the_column(column):
+    found = recognise(column, "sample id")
+    assert {one.column for one in found.treatments} == {"sample id"}
+    if found.recipe is not None:
+        assert found.recipe.column == "sample id"

@@ -187,7 +187,7 @@ def _changed_chain(steps: list[TreeStep], rng: np.random.Generator) -> list[Tree
         return [*steps[:-1], step(str(rng.choice(_ENDS)))]
     if kind == "replace" and not is_head:
         return [*steps[:place], _random_transformation(rng), *steps[place + 1 :]]
-    return [*steps[:place], _moved(chosen, rng), *steps[place + 1 :]]
+    return [*steps[:place], _move_numbers(chosen, rng), *steps[place + 1 :]]
 
 
 def _random_transformation(rng: np.random.Generator) -> TreeStep:
@@ -201,7 +201,7 @@ def _random_transformation(rng: np.random.Generator) -> TreeStep:
     return step(name)
 
 
-def _moved(chosen: TreeStep, rng: np.random.Generator) -> TreeStep:
+def _move_numbers(chosen: TreeStep, rng: np.random.Generator) -> TreeStep:
     """Return a step with its numbers moved a little."""
     if chosen.name == "interval":
         begin, end = chosen.options

@@ -1,7 +1,7 @@
-"""Features across tasks: a standard set, models of given features, and rankings of a collection.
+"""Features across tasks: a standard set, and models of given features.
 
 Mierswa (2009), section 7.4: what many tasks select is a standard set, which `fixed_features` then
-tries on each; a model of a listener's taste ranks pieces that were never heard (`rank_series`).
+tries on each.
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from parsimon._checks import check_choice, check_probability
-from parsimon._typing import Array, Indices
+from parsimon._data import read_target
 from parsimon.exceptions import InvalidInputError
-from parsimon.features._linear_subsets import task_of
 from parsimon.features.series.evaluate import SeriesTable, tree_values
 from parsimon.features.series.series_model import SeriesClassModel, SeriesNumberModel
-from parsimon.features.series.tree_search import Targets, standardised
+from parsimon.features.series.tree_search import Targets, standardise_features
 from parsimon.features.series.trees import MethodTree
 
 
@@ -57,7 +56,7 @@ def standard_set(
     )
     if not trees:
         raise InvalidInputError("No task has chosen a feature; give at least one.")
-    Z = standardised(tree_values(trees, X))[0]
+    Z = standardise_features(tree_values(trees, X))[0]
     alike = np.abs(Z.T @ Z / len(Z)) >= limit
     np.fill_diagonal(alike, True)
     has = np.array([[tree in set(task) for tree in trees] for task in chosen])
@@ -95,43 +94,8 @@ def fixed_features(trees: Sequence[MethodTree], X: Any, y: Any, *, task: str = "
     """
     table, y = X if isinstance(X, SeriesTable) else SeriesTable(X), np.asarray(y)
     check_choice("task", task, ("auto", "classification", "regression"))
-    if (task_of(y) if task == "auto" else task) == "classification":
-        classes, codes = np.unique(y, return_inverse=True)
-        T = Targets.of_classes(codes).T
-        return SeriesClassModel.fitted(trees, table, T, classes=classes)
-    y = y.astype(np.float64)
+    y, classes = read_target(y, task)
+    if classes is not None:
+        return SeriesClassModel.fitted(trees, table, Targets.of_classes(y).T, classes=classes)
     mean, spread = float(y.mean()), float(y.std()) or 1.0
     return SeriesNumberModel.fitted(trees, table, Targets.of_numbers(y).T, mean=mean, spread=spread)
-
-
-def rank_series(model: Any, X: Any, label: Any) -> tuple[Indices, Array]:
-    """Return an unseen collection from the most to the least probable member of a class.
-
-    Parameters
-    ----------
-    model : fitted SeriesExtractor or SeriesClassModel
-    X : what the model takes
-    label : class
-        Such as "liked".
-
-    Returns
-    -------
-    order : ndarray of shape (m,)
-        Places in the collection.
-    probability : ndarray of shape (m,)
-        In that order.
-
-    Examples
-    --------
-    >>> from parsimon.features.series import parse_tree
-    >>> X = np.vstack([np.zeros((5, 9)), np.ones((5, 9))]) + np.arange(10)[:, None] / 50
-    >>> model = fixed_features([parse_tree("mean")], X, np.repeat(["no", "yes"], 5))
-    >>> rank_series(model, [[0.0] * 9, [1.1] * 9], "yes")[0]
-    array([1, 0])
-    """
-    classes = model.classes_ if hasattr(model, "classes_") else model.classes
-    if label not in classes:
-        raise InvalidInputError(f"{label!r} is none of the classes {list(classes)}; name one.")
-    probability = model.predict_proba(X)[:, list(classes).index(label)]
-    order = np.argsort(-probability, kind="stable")
-    return order, probability[order]

@@ -69,7 +69,7 @@ class SeriesTable:
         self.n_channels = series[0].shape[0]
         if any(one.shape[0] != self.n_channels for one in series):
             raise InvalidInputError("Every series must have the same channels; complete them.")
-        ended = [_ended(one, row) for row, one in enumerate(series)]
+        ended = [_trim_end(one, row) for row, one in enumerate(series)]
         self._values = ended
         self.n_series = len(ended)
         lengths = np.array([one.shape[1] for one in ended])
@@ -113,10 +113,10 @@ def _is_long(X: Any) -> bool:
 def _from_long(frame: Any) -> tuple[list[Any], list[Array]]:
     """Return ids in order of appearance, and series of shape (channels, length)."""
     value = np.asarray(frame["value"], dtype=np.float64)
-    codes, ids = _coded(frame, "id", sort=False)
-    moments, _ = _coded(frame, "time")
+    codes, ids = _encode(frame, "id", sort=False)
+    moments, _ = _encode(frame, "time")
     is_named = "channel" in map(str, frame.columns)
-    channels = _coded(frame, "channel")[0] if is_named else np.zeros(len(codes), dtype=np.intp)
+    channels = _encode(frame, "channel")[0] if is_named else np.zeros(len(codes), dtype=np.intp)
     order = np.lexsort((moments, channels, codes))
     n_channels = int(channels.max(initial=0)) + 1
     # One cell for each series and channel; rows are sorted by cell, then by time.
@@ -133,7 +133,7 @@ def _from_long(frame: Any) -> tuple[list[Any], list[Array]]:
     return ids, found
 
 
-def _coded(frame: Any, name: str, *, sort: bool = True) -> tuple[Indices, list[Any]]:
+def _encode(frame: Any, name: str, *, sort: bool = True) -> tuple[Indices, list[Any]]:
     """Return a column as numbers of its distinct values, and these, sorted or as they appear."""
     import pandas as pd
 
@@ -174,7 +174,7 @@ def _matrix(one: Any) -> Array:
     return values
 
 
-def _ended(one: Array, row: int) -> Array:
+def _trim_end(one: Array, row: int) -> Array:
     """Return a series without the missing end that all channels share, gaps filled."""
     known = ~np.isnan(one)
     if not known.any(axis=1).all():
@@ -250,7 +250,7 @@ def chain_values(signal: SeriesSignal, chains: Sequence[Chain]) -> Array:
             rests = [chains[place][1:] for place in places]
             found[:, places] = chain_values(transformed(signal, first), rests)
         else:
-            _windowed(signal, chains, places, found)
+            _fill_windows(signal, chains, places, found)
     return found
 
 
@@ -266,12 +266,12 @@ def transformed(signal: SeriesSignal, step: TreeStep) -> SeriesSignal:
     )
 
 
-def _windowed(
+def _fill_windows(
     signal: SeriesSignal, chains: Sequence[Chain], places: list[int], found: Array
 ) -> None:
     """Fill in the columns of chains that begin with one windowing, whatever is inside."""
     first = chains[places[0]][0]
-    parts, joined = _cut(signal, first)
+    parts, joined = _cut_windows(signal, first)
     by_inside: dict[Chain, list[int]] = {}
     for place in places:
         by_inside.setdefault(chains[place][0].inside, []).append(place)
@@ -283,24 +283,24 @@ def _windowed(
         found[:, own] = chain_values(joined(columns[:, at].copy()), [chains[p][1:] for p in own])
     for inside in pieces:
         own = by_inside[inside]
-        whole = _pieced(signal, parts, inside)
+        whole = _join_pieces(signal, parts, inside)
         found[:, own] = chain_values(whole, [chains[p][1:] for p in own])
 
 
-def _cut(signal: SeriesSignal, step: TreeStep) -> "tuple[SeriesSignal, Joined]":
+def _cut_windows(signal: SeriesSignal, step: TreeStep) -> "tuple[SeriesSignal, Joined]":
     """Return windows as series of their own, and how a number for each becomes a series."""
     return (_windows if step.name == "windows" else _segments)(signal, *step.options)
 
 
 def joined_parts(signal: SeriesSignal, step: TreeStep) -> tuple[SeriesSignal, SeriesSignal]:
     """Return the windows of a windowing as series of their own, and the series it makes."""
-    parts, joined = _cut(signal, step)
+    parts, joined = _cut_windows(signal, step)
     if step.inside[-1].method.kind != "function":
-        return parts, _pieced(signal, parts, step.inside)
+        return parts, _join_pieces(signal, parts, step.inside)
     return parts, joined(chain_values(parts, [step.inside])[:, 0])
 
 
-def _pieced(signal: SeriesSignal, parts: SeriesSignal, inside: Chain) -> SeriesSignal:
+def _join_pieces(signal: SeriesSignal, parts: SeriesSignal, inside: Chain) -> SeriesSignal:
     """Return series whose windows were filtered one by one (overlap 1), put together again."""
     for step in inside:
         parts = transformed(parts, step)
@@ -348,7 +348,7 @@ def _segments(signal: SeriesSignal, by: str, count: int) -> tuple[SeriesSignal, 
     begins: list[float] = []
     for rows, values, positions in signal.blocks:
         for row, one in zip(rows, values, strict=True):
-            cuts = directions(one) if by == "direction" else levels(one, count)
+            cuts = direction_cuts(one) if by == "direction" else level_cuts(one, count)
             for first, last in pairwise(cuts):
                 pieces.append(one[first:last])
                 owners.append(int(row))
@@ -375,7 +375,7 @@ def _segments(signal: SeriesSignal, by: str, count: int) -> tuple[SeriesSignal, 
     return SeriesSignal(len(pieces), blocks), joined
 
 
-def directions(row: Array) -> Indices:
+def direction_cuts(row: Array) -> Indices:
     """Return where a series changes between rise and fall, its begin and its end included.
 
     Signal to symbol (section 7.2.3): a point belongs to the interval as long as the sign of the
@@ -388,7 +388,7 @@ def directions(row: Array) -> Indices:
     return np.concatenate(([0], changes, [len(row)])).astype(np.intp)
 
 
-def levels(row: Array, count: int) -> Indices:
+def level_cuts(row: Array, count: int) -> Indices:
     """Return where a series passes from one interval of its values to another.
 
     The values are put into `count` intervals by one-dimensional k-means from equal quantiles, and

@@ -13,39 +13,39 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import TimeSeriesSplit
-from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, check_seconds
-from parsimon._data import check_classes, validate_data
+from parsimon._data import read_target, tag_task, target_task, validate_data
 from parsimon._interrupts import stoppable
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.features._linear_subsets import task_of
 from parsimon.features.series.candidates import candidate_trees
 from parsimon.features.series.evaluate import SeriesTable
 from parsimon.features.series.series_model import (
     SeriesClassModel,
     SeriesForecastModel,
-    SeriesMachineModel,
     SeriesModel,
     SeriesNumberModel,
     last_values,
 )
-from parsimon.features.series.smooth import Folds, smooth_fit, smooth_kernel
-from parsimon.features.series.subset_losses import SubsetLosses, search_subsets
+from parsimon.features.series.smooth import (
+    Folds,
+    SubsetLosses,
+    search_feature_subsets,
+    smooth_fit,
+    smooth_kernel,
+)
 from parsimon.features.series.tree_search import (
     Targets,
     TreeSearch,
     many_values,
-    quick_fitness,
     rank_features,
     search_key,
-    standardised,
-    unlike,
+    standardise_features,
 )
 from parsimon.features.series.trees import MethodTree, step
 from parsimon.features.series.trust import FULL_TRUST, measure_trust
@@ -106,15 +106,10 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         is tried, the more of it fits by chance.
     excerpt : int
         The most series that the search looks at; the model is fitted to all, up to 2000.
-    subset_search : {"nsga2", "one_plus_one"}
-        How subsets are searched for. "one_plus_one" is the two stages of [1]_ for classes: the best
-        trees by fitness, of which a (1 + 1) evolutionary algorithm keeps a subset in 200 steps, by
-        the cross-validated accuracy of a linear support vector machine; such a machine predicts.
-        Errors of the front are then shares of rows (for two classes; else in proportion).
     choose : str, int or callable
         The rule by which a subset is chosen, as in `select`: "ranked", the best features by rank,
-        as many as `max_features` (after "one_plus_one" as "error"); "error", the least error of
-        rows left out; "knee"; "one_se"; "error where n_features<=3".
+        as many as `max_features`; "error", the least error of rows left out; "knee"; "one_se";
+        "error where n_features<=3".
     checkpoint : str or Path, optional
         A file for the trees that are bred; with the same series, options and seed, a fit that was
         interrupted goes on from there to the same front.
@@ -149,7 +144,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         How much of their distance from the mean predictions keep, from 0 to 1: what features that
         are chosen anew in five folds are worth there, and nothing where shuffled targets are told
         as well in more than 5 %. On series without anything to find it is 0, and guesses come out.
-        Forecasts and "one_plus_one" have 1.
+        Forecasts have 1.
     is_persistence_ : bool
         Whether a forecast is the last value, because nothing beat it.
     task_ : str
@@ -188,7 +183,6 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         population_size: int = 60,
         max_iter: int | None = None,
         excerpt: int = 400,
-        subset_search: Literal["nsga2", "one_plus_one"] = "nsga2",
         choose: Rule = "ranked",
         checkpoint: str | Path | None = None,
         n_jobs: int | None = 1,
@@ -201,7 +195,6 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         self.population_size = population_size
         self.max_iter = max_iter
         self.excerpt = excerpt
-        self.subset_search = subset_search
         self.choose = choose
         self.checkpoint = checkpoint
         self.n_jobs = n_jobs
@@ -212,14 +205,8 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.three_d_array = True
         task = getattr(self, "task_", self.task)
-        if task == "classification":
-            tags.estimator_type = "classifier"
-            tags.classifier_tags = ClassifierTags()
-        elif task in ("regression", "forecast"):
-            tags.estimator_type = "regressor"
-            tags.regressor_tags = RegressorTags()
         tags.target_tags.required = task in ("classification", "regression", "forecast")
-        return tags
+        return tag_task(tags, task)
 
     @stoppable
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -240,7 +227,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         self._check_options()
         begin = time.monotonic()
         deadline = None if self.time_limit is None else begin + 0.8 * float(self.time_limit)
-        table, y = self._checked(X, y)
+        table, y = self._check_series(X, y)
         targets = self._targets(table, y)
         drawing, breeding, subsets = seed_sequence(self.random_state).spawn(3)
         rows = self._excerpt(targets, np.random.default_rng(drawing))
@@ -252,12 +239,12 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             self.n_jobs,
         )
         limit = self.time_limit
-        search.begin(self._listed(table), None if limit is None else begin + _BEGINNING * limit)
+        search.begin(self._list_trees(table), None if limit is None else begin + _BEGINNING * limit)
         if not search.trees:
             raise InvalidInputError("All series are alike, so that no feature tells them apart.")
         self.is_persistence_ = self.task_ == "forecast" and not self._beats_last(search)
         self._trust = FULL_TRUST
-        if self.task_ in ("classification", "regression") and not self._is_linear:
+        if self.task_ in ("classification", "regression"):
             self._trust = measure_trust(search.Z, search.targets, int(self.max_features))
         self.trust_ = self._trust.share
         key = ""
@@ -267,10 +254,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         generations = self._generations(len(rows))
         self.n_iter_, self.stopped_by_ = search.evolve(generations, deadline, self.checkpoint, key)
         self.n_evaluations_ = search.n_evaluations
-        if self._is_linear:
-            places = unlike(quick_fitness(search.Z, search.targets), search.Z, _POOL)
-        else:
-            places = rank_features(search.Z, search.targets, _POOL)
+        places = rank_features(search.Z, search.targets, _POOL)
         if not len(places):
             raise InvalidInputError(
                 "No feature of these series can be told from chance or has a finite worth; give "
@@ -282,12 +266,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         self.seconds_ = time.monotonic() - begin
         return self
 
-    @property
-    def _is_linear(self) -> bool:
-        """Whether subsets are searched for and models made the way of the source."""
-        return self.subset_search == "one_plus_one"
-
-    def _listed(self, table: SeriesTable) -> list[MethodTree]:
+    def _list_trees(self, table: SeriesTable) -> list[MethodTree]:
         """Return the trees to begin with; in a forecast they do not see the level of a series."""
         trees = candidate_trees(table.length, table.n_channels)
         if self.task_ != "forecast":
@@ -311,12 +290,11 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         check_count("excerpt", self.excerpt, least=2)
         check_seconds("time_limit", self.time_limit)
         check_choice("task", self.task, _TASKS)
-        check_choice("subset_search", self.subset_search, ("nsga2", "one_plus_one"))
         if self.choose != "ranked":
             names = ["error", "n_features", "cost", "standard_error", "misclassified"]
             check_rule(self.choose, names, ["ranked"])
 
-    def _checked(self, X: Any, y: Any) -> tuple[SeriesTable, AnyArray | None]:
+    def _check_series(self, X: Any, y: Any) -> tuple[SeriesTable, AnyArray | None]:
         """Return series and target, and set the task."""
         if y is None and self.task not in ("auto", "unsupervised"):
             raise InvalidInputError(
@@ -339,24 +317,22 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             raise InvalidInputError(
                 f"y must have one value for each of {table.n_series} series, got shape {y.shape}."
             )
-        self.task_ = task_of(y) if self.task == "auto" else self.task
+        self.task_ = target_task(y) if self.task == "auto" else self.task
         return table, y
 
     def _targets(self, table: SeriesTable, y: AnyArray | None) -> Targets:
-        if self._is_linear and self.task_ != "classification":
-            raise InvalidInputError(
-                f'subset_search="one_plus_one" is for classes, but the task is {self.task_}; '
-                'give "nsga2".'
-            )
         if y is None:
             if table.n_series < 3:
                 raise InvalidInputError(f"Three series are needed, got n_samples={table.n_series}.")
-            trees = self._listed(table)
-            return Targets.of_columns(standardised(many_values(trees, table, self.n_jobs))[0])
+            trees = self._list_trees(table)
+            return Targets.of_columns(
+                standardise_features(many_values(trees, table, self.n_jobs))[0]
+            )
         if self.task_ == "classification":
             check_classification_targets(y)
-            self.classes_, codes = np.unique(y, return_inverse=True)
-            check_classes(self.classes_, codes, np.ones(len(y)))
+            codes, classes = read_target(y, "classification")
+            assert classes is not None  # of the task
+            self.classes_ = classes
             return Targets.of_classes(codes)
         y = y.astype(np.float64)
         if not np.isfinite(y).all():
@@ -391,8 +367,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         drawing, evolving = seed.spawn(2)
         few = self._excerpt(targets, np.random.default_rng(drawing), _MOST_ROWS)
         folds = self._folds(len(few))
-        length, is_linear = self._given[0].length, self._is_linear
-        errors = SubsetLosses(Z[few], targets.T[few], self.pool_, length, folds, is_linear)
+        errors = SubsetLosses(Z[few], targets.T[few], self.pool_, self._given[0].length, folds)
         most = min(self.max_features, len(self.pool_))
         ranked = np.tri(most, len(self.pool_), dtype=bool)
         limit = (
@@ -400,7 +375,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         )
         generations = _MOST_GENERATIONS if self.max_iter is None else int(self.max_iter)
         if generations > 0 and len(self.pool_) > 1 and (limit is None or limit > 0):
-            ended = search_subsets(
+            ended = search_feature_subsets(
                 errors, ranked, generations, time_limit=limit, random_state=evolving
             )
             if ended in ("time_limit", "interrupt"):
@@ -416,7 +391,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         for train, test in folds:
             if len(train) < _FEWEST_ROWS:
                 continue
-            Z, centre, scale = standardised(search.Z[train])
+            Z, centre, scale = standardise_features(search.Z[train])
             chosen = rank_features(Z, search.targets.of(train), int(self.max_features))
             fit = smooth_fit(Z[:, chosen], search.targets.T[train])
             new = ((search.Z[test] - centre) / scale)[:, chosen]
@@ -461,7 +436,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             figures["misclassified"] = np.array(wrong)
         front = Front(values[kept], names, solutions=solutions)
         is_forecast = self.task_ == "forecast"
-        middle = 0.0 if is_forecast else errors.constant
+        middle = 0.0 if is_forecast else T.mean(axis=0)
         self.constant_error_ = float(((T - middle) ** 2)[tested].mean())
         beats = squares.mean(axis=1) < self.constant_error_
         self._keep_front(
@@ -478,7 +453,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             ),
             kept=None if is_forecast else "with the features of least error",
         )
-        if self.choose == "ranked" and not is_forecast and not self._is_linear:
+        if self.choose == "ranked" and not is_forecast:
             self.best_estimator_ = self._model(
                 [self.pool_[place] for place in np.flatnonzero(ranked[-1])]
             )
@@ -495,8 +470,6 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         rows = self._excerpt(targets, np.random.default_rng(0), _MOST_FINAL)
         table, T = table.of(rows), targets.T[rows]
         if self.task_ == "classification":
-            if self._is_linear:
-                return SeriesMachineModel.fitted(trees, table, T, classes=self.classes_)
             options: dict[str, Any] = {"classes": self.classes_, "trust": self._trust}
             return SeriesClassModel.fitted(trees, table, T, **options)
         if self.task_ == "regression":
@@ -526,8 +499,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes for each series, shape (m, n_classes).
 
-        As sure as features that were chosen anew in five folds were right there; those of
-        "one_plus_one" only grow with the distance from the boundary.
+        As sure as features that were chosen anew in five folds were right there.
         """
         table = self._series(X)
         found: Array = self.best_estimator_.predict_proba(table)

@@ -5,14 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 
 from parsimon._typing import AnyArray, Array
 from parsimon.features.series.cost import tree_cost
 from parsimon.features.series.evaluate import SeriesTable, tree_values
 from parsimon.features.series.smooth import Folds, smooth_fit, smooth_kernel
-from parsimon.features.series.subset_losses import linear_machine, machine_decisions
-from parsimon.features.series.tree_search import standardised
+from parsimon.features.series.tree_search import standardise_features
 from parsimon.features.series.tree_words import tree_words
 from parsimon.features.series.trees import MethodTree, parse_tree
 from parsimon.features.series.trust import FULL_TRUST, Trust, chances
@@ -52,7 +50,7 @@ class SeriesModel:
         **more: Any,
     ) -> Any:
         """Return trees with a model fitted to series and targets, (n, q)."""
-        Z, centre, scale = standardised(tree_values(trees, table))
+        Z, centre, scale = standardise_features(tree_values(trees, table))
         cost = tree_cost(trees, table.length)
         fit, middle = smooth_fit(Z, T, folds), T.mean(axis=0)
         return cls(tuple(trees), centre, scale, Z, fit, cost, middle, **more)
@@ -90,31 +88,6 @@ class SeriesClassModel(SeriesModel):
     def predict_proba(self, X: Any) -> Array:
         """Return class probabilities, shape (m, n_classes), as rows outside of folds bear out."""
         return chances(self.outputs(X), self.trust.floor, self.trust.power)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SeriesMachineModel(SeriesClassModel):
-    """A few features of series and the class that a linear support vector machine tells."""
-
-    @classmethod
-    def fitted(
-        cls,
-        trees: Sequence[MethodTree],
-        table: SeriesTable,
-        T: Array,
-        folds: Folds | None = None,  # noqa: ARG003 - nothing is left to choose
-        **more: Any,
-    ) -> Any:
-        """Return trees with a machine fitted to series and indicators of classes, (n, q)."""
-        Z, centre, scale = standardised(tree_values(trees, table))
-        cost = tree_cost(trees, table.length)
-        return cls(tuple(trees), centre, scale, Z, linear_machine(Z, T), cost, **more)
-
-    def outputs(self, X: Any) -> Array:
-        """Return shares of the classes that grow with the distance from the boundary, (m, q)."""
-        Z = (self.transform(X) - self.centre) / self.scale
-        found: Array = softmax(machine_decisions(self.inner, Z), axis=1)
-        return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,6 +2,8 @@
 
 `smooth_fit` takes a few standardised features; its kernel is a constant, a straight line and
 smooth bumps, so that it bends where the rows ask for it and goes on straight where there are none.
+`SubsetLosses` says what subsets of features are worth to it, `search_feature_subsets` looks for the
+best.
 """
 
 from collections.abc import Sequence
@@ -9,8 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parsimon._typing import Array, Indices
+from parsimon._random import Seed
+from parsimon._typing import Array, Indices, Mask
+from parsimon.features.series.cost import tree_cost
+from parsimon.features.series.trees import MethodTree
 from parsimon.linalg import pivoted_cholesky
+from parsimon.pareto import Bits, nsga2
 
 # The prior variance of the constant, in units of the bumps'.
 _CONSTANT = 10.0
@@ -19,6 +25,7 @@ _WIDTHS = (0.1, 0.3, 1.0)
 _NOISES = (0.01, 0.03, 0.1, 0.3, 1.0)
 # From so many rows on a matrix is taken by its rank, to this mean of what is left out.
 _MANY_ROWS, _TOL = 600, 1e-9
+_DIGITS = 12
 
 
 class SmoothFit(NamedTuple):
@@ -35,7 +42,7 @@ class SmoothFit(NamedTuple):
     loss: float
 
 
-def squared_distances(A: Array, B: Array) -> Array:
+def mean_squared_distances(A: Array, B: Array) -> Array:
     """Return squared distances over the number of columns: (n, k), (m, k) -> (n, m)."""
     square = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2.0 * A @ B.T
     found: Array = np.maximum(square, 0.0) / A.shape[1]
@@ -44,7 +51,7 @@ def squared_distances(A: Array, B: Array) -> Array:
 
 def smooth_kernel(A: Array, B: Array, width: float) -> Array:
     """Return the kernel between rows: (n, k), (m, k) -> (n, m)."""
-    return _kernel(A @ B.T / A.shape[1], squared_distances(A, B), width)
+    return _kernel(A @ B.T / A.shape[1], mean_squared_distances(A, B), width)
 
 
 def _kernel(products: Array, distances: Array, width: float) -> Array:
@@ -61,7 +68,7 @@ def smooth_fit(Z: Array, T: Array, folds: Folds | None = None) -> SmoothFit:
     With the hat matrix H the residual of a row left out is that of the fit over 1 - H_ii. With
     folds it is the test rows of each that are left out; rows that no fold tests are told NaN.
     """
-    products, distances = Z @ Z.T / Z.shape[1], squared_distances(Z, Z)
+    products, distances = Z @ Z.T / Z.shape[1], mean_squared_distances(Z, Z)
     found = []
     for width in _WIDTHS:
         K = _kernel(products, distances, width)
@@ -115,3 +122,64 @@ def _spectrum(K: Array) -> tuple[Array, Array]:
     values, inner = np.linalg.eigh(found.factor.T @ found.factor)
     kept = values > _TOL
     return values[kept], found.factor @ (inner[:, kept] / np.sqrt(values[kept]))
+
+
+class SubsetLosses:
+    """Errors of subsets of the pool for rows left out, each computed once.
+
+    known: Loss and outputs of rows left out by the bytes of a mask.
+    """
+
+    def __init__(
+        self,
+        Z: Array,
+        T: Array,
+        trees: list[MethodTree],
+        length: int,
+        folds: Folds | None,
+    ) -> None:
+        self.Z, self.T, self.trees, self.length, self.folds = Z, T, trees, length, folds
+        self.known: dict[bytes, tuple[float, Array]] = {}
+
+    def __call__(self, masks: Mask, most: int) -> Array:
+        """Return error, size and cost: (B, d) -> (B, 3); of no use for subsets beyond limits."""
+        found = np.zeros((len(masks), 3))
+        for row, mask in zip(found, masks.astype(bool), strict=True):
+            if 0 < mask.sum() <= most:
+                row[:] = self.objectives(mask)
+            else:
+                row[:] = float((self.T**2).mean()) * 10.0, mask.sum(), 0.0
+        return found
+
+    def objectives(self, mask: Mask) -> list[float]:
+        """Return error, size and cost of a subset."""
+        key = np.ascontiguousarray(mask).tobytes()
+        if key not in self.known:
+            fit = smooth_fit(self.Z[:, mask], self.T, self.folds)
+            self.known[key] = fit.loss, fit.left_out
+        cost = tree_cost([self.trees[at] for at in np.flatnonzero(mask)], self.length)
+        return [round(self.known[key][0], _DIGITS), float(mask.sum()), round(cost, 3)]
+
+
+def search_feature_subsets(
+    losses: SubsetLosses,
+    ranked: Mask,
+    generations: int,
+    *,
+    time_limit: float | None,
+    random_state: Seed,
+) -> str:
+    """Evaluate good subsets, and return why that ended.
+
+    ranked (most, d): The first feature, the first two, and so on.
+    """
+    most, n_trees = ranked.shape
+    return nsga2(
+        lambda bits: (losses(bits, most), np.maximum(bits.sum(axis=1) - most, 0.0)),
+        Bits(n_trees, share=min(0.5, most / n_trees)),
+        start=ranked,
+        population_size=40,
+        max_iter=generations,
+        time_limit=time_limit,
+        random_state=random_state,
+    ).stopped_by

@@ -35,7 +35,6 @@ class Method:
     words: What a function is called: "the mean".
     growth: Its work for L values as the power p of L^p, or "log" for L log L.
     length: How many values it makes of L.
-    xml: The name of its class in the source's own notation.
     """
 
     name: str
@@ -45,7 +44,6 @@ class Method:
     words: str = ""
     growth: float | Literal["log"] = 1.0
     length: Callable[..., int] | None = None
-    xml: str = ""
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -375,19 +373,19 @@ def _half(length: int) -> int:
     return max(1, length // 2)
 
 
-def _function(name: str, xml: str, words: str, apply: Callable[[Array], Array]) -> Method:
+def _function(name: str, words: str, apply: Callable[[Array], Array]) -> Method:
     """Return a function that needs no positions."""
-    return Method(name, "function", lambda values, _: apply(values), {}, words, xml=xml)
+    return Method(name, "function", lambda values, _: apply(values), {}, words)
 
 
-def _placed(name: str, xml: str, words: str, apply: Any, **options: Any) -> Method:
-    return Method(name, "function", apply, options, words, xml=xml)
+def _function_of_places(name: str, words: str, apply: Any, **options: Any) -> Method:
+    return Method(name, "function", apply, options, words)
 
 
-def _changed(
-    name: str, xml: str, apply: Any, growth: Any = 1.0, length: Any = None, **options: Any
+def _transformation(
+    name: str, apply: Any, growth: Any = 1.0, length: Any = None, **options: Any
 ) -> Method:
-    return Method(name, "transformation", apply, options, "", growth, length, xml)
+    return Method(name, "transformation", apply, options, "", growth, length)
 
 
 def _shorter(times: int) -> Callable[[int, float], int]:
@@ -395,27 +393,26 @@ def _shorter(times: int) -> Callable[[int, float], int]:
 
 
 _TRANSFORMATIONS = [
-    _changed("spectrum", "FastFourierTransform", _spectrum, "log", _half),
-    _changed("phase", "PhaseSpectrum", _phase, "log", _half),
-    _changed("correlation", "AutoCorrelation", _correlation, "log", _half),
-    _changed("difference", "Differentiation", _difference, 1.0, _shorter(1), lag=0.0),
-    _changed("bend", "SecondDifference", _bend, 1.0, _shorter(2), lag=0.0),
-    _changed("cumulative", "CumulativeSum", _cumulative),
-    _changed("haar", "HaarWavelet", _haar, 1.0, lambda n, level: max(1, n >> level), level=1),
-    _changed("angles", "PhaseSpaceAngles", _angles, lag=0.0),
-    _changed("distances", "PhaseSpaceDistances", _distances, lag=0.0),
-    _changed("cosine", "DiscreteCosineTransform", _cosine, "log"),
-    _changed("moving_average", "MovingAverage", _moving, share=0.05),
-    _changed("exponential_smoothing", "ExponentialSmoothing", _smooth, factor=0.5),
-    _changed("band", "FilterTransformation", _band, "log", low=0.0, high=0.25),
-    _changed("trim", "FilterExtremes", _trim, "log", share=0.05),
-    _changed("weights", "WindowFunction", _weight, shape="hanning"),
-    _changed("standardise", "Normalization", _standardise),
-    _changed("absolute", "AbsoluteValues", lambda values, at: (np.abs(values), at)),
-    _changed("logarithm", "LogTransformation", _logarithm),
-    _changed(
+    _transformation("spectrum", _spectrum, "log", _half),
+    _transformation("phase", _phase, "log", _half),
+    _transformation("correlation", _correlation, "log", _half),
+    _transformation("difference", _difference, 1.0, _shorter(1), lag=0.0),
+    _transformation("bend", _bend, 1.0, _shorter(2), lag=0.0),
+    _transformation("cumulative", _cumulative),
+    _transformation("haar", _haar, 1.0, lambda n, level: max(1, n >> level), level=1),
+    _transformation("angles", _angles, lag=0.0),
+    _transformation("distances", _distances, lag=0.0),
+    _transformation("cosine", _cosine, "log"),
+    _transformation("moving_average", _moving, share=0.05),
+    _transformation("exponential_smoothing", _smooth, factor=0.5),
+    _transformation("band", _band, "log", low=0.0, high=0.25),
+    _transformation("trim", _trim, "log", share=0.05),
+    _transformation("weights", _weight, shape="hanning"),
+    _transformation("standardise", _standardise),
+    _transformation("absolute", lambda values, at: (np.abs(values), at)),
+    _transformation("logarithm", _logarithm),
+    _transformation(
         "bands",
-        "FrequencyBands",
         _bands,
         1.0,
         lambda _, *options: options[1],
@@ -423,88 +420,78 @@ _TRANSFORMATIONS = [
         count=20,
         rate=22050.0,
     ),
-    _changed(
+    _transformation(
         "interval",
-        "Interval",
         _interval,
         1.0,
         lambda n, begin, end: int(np.diff(bounds_of(begin, end, n))[0]),
         begin=0.0,
         end=1.0,
     ),
-    _changed(
+    _transformation(
         "mismatch",
-        "ShapeDistance",
         _mismatch,
         2.0,
         lambda n, shape: max(1, n - len(shape) + 1),
         shape=(0.0, 1.0, 0.0),
     ),
-    _changed("channel", "Channel", None, number=0),
+    _transformation("channel", None, number=0),
 ]
 _FUNCTIONS = [
-    _function("mean", "AverageFunction", "the mean", lambda v: v.mean(axis=1)),
-    _function("deviation", "StandardDeviation", "the spread", lambda v: v.std(axis=1)),
-    _function("variance", "VarianceFunction", "the variance", lambda v: v.var(axis=1)),
-    _function("skewness", "SkewnessFunction", "the skewness", lambda v: _moment(v, 3)),
-    _function("kurtosis", "KurtosisFunction", "the kurtosis", lambda v: _moment(v, 4)),
-    _function("median", "MedianFunction", "the median", lambda v: np.median(v, axis=1)),
-    _placed("quartile_range", "QuartileRange", "the range between the quartiles", _quantile_range),
-    _function("minimum", "MinFunction", "the lowest value", lambda v: v.min(axis=1)),
-    _function("maximum", "MaxFunction", "the highest value", lambda v: v.max(axis=1)),
-    _function("range", "RangeFunction", "the range", lambda v: np.ptp(v, axis=1)),
-    _placed(
+    _function("mean", "the mean", lambda v: v.mean(axis=1)),
+    _function("deviation", "the spread", lambda v: v.std(axis=1)),
+    _function("variance", "the variance", lambda v: v.var(axis=1)),
+    _function("skewness", "the skewness", lambda v: _moment(v, 3)),
+    _function("kurtosis", "the kurtosis", lambda v: _moment(v, 4)),
+    _function("median", "the median", lambda v: np.median(v, axis=1)),
+    _function_of_places("quartile_range", "the range between the quartiles", _quantile_range),
+    _function("minimum", "the lowest value", lambda v: v.min(axis=1)),
+    _function("maximum", "the highest value", lambda v: v.max(axis=1)),
+    _function("range", "the range", lambda v: np.ptp(v, axis=1)),
+    _function_of_places(
         "place_of_minimum",
-        "MinIndexPoint",
         "the place of the lowest value",
         lambda v, at: at[v.argmin(axis=1)],
     ),
-    _placed(
+    _function_of_places(
         "place_of_maximum",
-        "MaxIndexPoint",
         "the place of the highest value",
         lambda v, at: at[v.argmax(axis=1)],
     ),
-    _placed("gradient", "RegressionGradient", "the slope", _gradient),
-    _placed("flatness", "SpectralFlatnessMeasure", "the flatness", _flatness),
-    _placed("crest", "SpectralCrestFactor", "the crest factor", _crest),
-    _placed("crossings", "ZeroCrossings", "the share of sign changes", _crossings),
-    _placed(
+    _function_of_places("gradient", "the slope", _gradient),
+    _function_of_places("flatness", "the flatness", _flatness),
+    _function_of_places("crest", "the crest factor", _crest),
+    _function_of_places("crossings", "the share of sign changes", _crossings),
+    _function_of_places(
         "first_crossing",
-        "FirstZeroCrossing",
         "the place of the first sign change",
         _first_crossing,
     ),
-    _function("above", "ShareAboveZero", "the share above 0", lambda v: (v > 0).mean(axis=1)),
+    _function("above", "the share above 0", lambda v: (v > 0).mean(axis=1)),
     _function(
         "volume",
-        "RMSVolume",
         "the volume (root mean square)",
         lambda v: np.sqrt((v**2).mean(axis=1)),
     ),
     _function(
         "length",
-        "LengthFunction",
         "the number of values",
         lambda v: np.full(len(v), float(v.shape[1])),
     ),
     _function(
         "path",
-        "PathLength",
         "the sum of absolute steps",
         lambda v: np.abs(np.diff(v, axis=1)).sum(axis=1),
     ),
-    _function("first", "StartValue", "the first value", lambda v: v[:, 0]),
-    _function("last", "EndValue", "the last value", lambda v: v[:, -1]),
-    _placed("peak", "KPeaks", "", _peak, rank=1, what="height"),
-    _placed("item", "ItemFunction", "", _item, place=0),
-    _placed(
-        "beats", "BPMDetector", "the beats a minute", _beats, rate=100.0, least=20.0, most=300.0
-    ),
+    _function("first", "the first value", lambda v: v[:, 0]),
+    _function("last", "the last value", lambda v: v[:, -1]),
+    _function_of_places("peak", "", _peak, rank=1, what="height"),
+    _function_of_places("item", "", _item, place=0),
+    _function_of_places("beats", "the beats a minute", _beats, rate=100.0, least=20.0, most=300.0),
 ]
 _WINDOWING = [
-    Method("windows", "windowing", None, {"share": 0.1, "overlap": 1.0}, xml="Windowing"),
-    Method("segments", "windowing", None, {"by": "direction", "count": 2}, xml="AdaptiveWindowing"),
+    Method("windows", "windowing", None, {"share": 0.1, "overlap": 1.0}),
+    Method("segments", "windowing", None, {"by": "direction", "count": 2}),
 ]
 METHODS = {method.name: method for method in [*_TRANSFORMATIONS, *_FUNCTIONS, *_WINDOWING]}
 """Every elementary method by name."""

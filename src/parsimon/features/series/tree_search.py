@@ -71,7 +71,7 @@ class Targets(NamedTuple):
         return Targets(self.task, None if self.codes is None else self.codes[rows], self.T[rows])
 
 
-def standardised(V: Array) -> tuple[Array, Array, Array]:
+def standardise_features(V: Array) -> tuple[Array, Array, Array]:
     """Return columns with mean 0 and spread 1 (constant ones are 0), means and spreads."""
     centre, spread = V.mean(axis=0), V.std(axis=0)
     varies = spread > _CONSTANT * (1.0 + np.abs(centre))
@@ -79,7 +79,7 @@ def standardised(V: Array) -> tuple[Array, Array, Array]:
     return (V - centre) / scale, centre, scale
 
 
-def explained(Z: Array, targets: Targets) -> Array:
+def explained_shares(Z: Array, targets: Targets) -> Array:
     """Return the share of targets' variance along each column, or of a column's by class: (M,)."""
     if targets.codes is not None:
         means = [Z[targets.codes == code].mean(axis=0) for code in np.unique(targets.codes)]
@@ -92,12 +92,12 @@ def explained(Z: Array, targets: Targets) -> Array:
     return share
 
 
-def ordered(Z: Array, targets: Targets) -> Array:
+def order_agreement(Z: Array, targets: Targets) -> Array:
     """Return how well the order of each column tells the targets: (M,)."""
     ranks = rankdata(Z, axis=0)
     if targets.codes is None:
         own = rankdata(targets.T, axis=0)
-        ranks, own = standardised(ranks)[0], standardised(own)[0]
+        ranks, own = standardise_features(ranks)[0], standardise_features(own)[0]
         weight = (targets.T**2).mean(axis=0)
         told: Array = np.abs(ranks.T @ own / len(Z)) @ weight / max(weight.sum(), 1e-300)
         return told
@@ -110,7 +110,7 @@ def ordered(Z: Array, targets: Targets) -> Array:
     return total
 
 
-def together(Z: Array, targets: Targets, seed: int) -> Array:
+def forest_importances(Z: Array, targets: Targets, seed: int) -> Array:
     """Return what each column is worth to a forest of random trees: (M,)."""
     n_trees = int(np.clip(Z.shape[1] // _COLUMNS_A_TREE, _FEWEST_TREES, _MOST_TREES))
     if targets.codes is not None:
@@ -125,7 +125,7 @@ def together(Z: Array, targets: Targets, seed: int) -> Array:
 def quick_fitness(Z: Array, targets: Targets) -> Array:
     """Return the fitness of columns one by one, by both filters that are quick: (M,)."""
     high = 0.5 * (targets.T.shape[1] if targets.codes is not None else 2.0)
-    return explained(Z, targets) + ordered(Z, targets) / high
+    return explained_shares(Z, targets) + order_agreement(Z, targets) / high
 
 
 def rank_features(
@@ -137,8 +137,8 @@ def rank_features(
 
     Shapes: Z (n, M) -> at most `most` places.
     """
-    places = -2.0 * rankdata(-together(Z, targets, seed))
-    for score in (explained(Z, targets), ordered(Z, targets)):
+    places = -2.0 * rankdata(-forest_importances(Z, targets, seed))
+    for score in (explained_shares(Z, targets), order_agreement(Z, targets)):
         places -= rankdata(-score.round(12))
     return unlike(places, Z, most, limit)
 
@@ -197,7 +197,7 @@ class TreeSearch:
         if not new:
             return
         self.n_evaluations += len(new)
-        Z = standardised(many_values(new, self.table, self.n_jobs))[0]
+        Z = standardise_features(many_values(new, self.table, self.n_jobs))[0]
         varies = (Z != 0).any(axis=0)
         trees = self.trees + [tree for tree, kept in zip(new, varies, strict=True) if kept]
         Z = np.concatenate((self.Z, Z[:, varies]), axis=1) if self.Z.size else Z[:, varies]
@@ -233,7 +233,7 @@ class TreeSearch:
                 while generation < max_iter:
                     if deadline is not None and time.monotonic() > deadline:
                         return generation, "time_limit"
-                    fitness = self._bred(fitness)
+                    fitness = self._breed(fitness)
                     generation += 1
                     self._save(checkpoint, key, generation)
             except KeyboardInterrupt as error:
@@ -241,7 +241,7 @@ class TreeSearch:
                 return generation, "interrupt"
         return max_iter, "max_iter"
 
-    def _bred(self, fitness: Array) -> Array:
+    def _breed(self, fitness: Array) -> Array:
         """Add a generation of children; return the fitness of all trees."""
         parents = unlike(fitness, self.Z, self.population_size, 0.95)
         before = self.Z.shape[1]

@@ -77,11 +77,11 @@ def tree_words(tree: MethodTree, channels: Sequence[str] = ()) -> str:
     >>> tree_words(parse_tree("correlation > place_of_maximum"))
     'the lag of the highest correlation of the series with itself'
     """
-    said, steps = _begun(tree, channels)
+    said, steps = _begin(tree, channels)
     return _chain_words(steps, said)
 
 
-def _begun(tree: MethodTree, channels: Sequence[str]) -> tuple[_Said, Sequence[TreeStep]]:
+def _begin(tree: MethodTree, channels: Sequence[str]) -> tuple[_Said, Sequence[TreeStep]]:
     """Return the series, or the channel that a tree names, and the steps that follow."""
     if tree.steps[0].name != "channel":
         return _Said(), tree.steps
@@ -92,10 +92,10 @@ def _begun(tree: MethodTree, channels: Sequence[str]) -> tuple[_Said, Sequence[T
 
 def seen_words(tree: MethodTree, channels: Sequence[str] = ()) -> str:
     """Return what the last function of a tree sees: "the steps", "the spectrum of the series"."""
-    said, steps = _begun(tree, channels)
+    said, steps = _begin(tree, channels)
     for each in steps[:-1]:
         if each.name != "interval":
-            said = _windowed(each, said) if each.inside else _transformed(each, said)
+            said = _window_words(each, said) if each.inside else _transform_words(each, said)
     return said.noun or said.whole
 
 
@@ -120,11 +120,11 @@ def _chain_words(steps: Sequence[TreeStep], said: _Said) -> str:
     for each in steps:
         if each.method.kind == "function":
             return _function_words(each, said)
-        said = _windowed(each, said) if each.inside else _transformed(each, said)
+        said = _window_words(each, said) if each.inside else _transform_words(each, said)
     return said.called()
 
 
-def _windowed(each: TreeStep, said: _Said) -> _Said:
+def _window_words(each: TreeStep, said: _Said) -> _Said:
     inner = _chain_words(each.inside, _Said(whole=""))
     if each.name == "segments":
         return _Said(noun=f"{inner} in each {_segment(each)}", whole=said.called())
@@ -134,7 +134,7 @@ def _windowed(each: TreeStep, said: _Said) -> _Said:
     return _Said(noun=f"{inner} {windows}", whole="")
 
 
-def _transformed(each: TreeStep, said: _Said) -> _Said:
+def _transform_words(each: TreeStep, said: _Said) -> _Said:
     """Return what a transformation makes of what was said."""
     name, options = each.name, each.options
     if name == "interval":

@@ -2,19 +2,18 @@
 
 Read `MethodTree` first. A tree is a chain of steps; a windowing step holds a chain of its own that
 is applied to every window (Mierswa, 2009, Def. 7.14 and 7.15). `parse_tree` reads what printing
-writes; `tree_json` and `tree_xml` write two other forms, and `read_tree` reads any of the three.
+writes.
 """
 
-import json
+import ast
 import re
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 from parsimon._checks import did_you_mean
-from parsimon._received import DEEPEST, read_json
+from parsimon._received import DEEPEST
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.series.tree_methods import METHODS, Method
 
@@ -27,10 +26,9 @@ _CHOICES = {
     ("peak", "what"): ("height", "place", "width"),
     ("segments", "by"): ("direction", "level"),
 }
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)"
-    r"|(?P<sign>[>(){},=\[\]]))"
-)
+# With brackets for braces, the text of a tree is an expression of Python.
+_NO_TEXT_OF_A_TREE = re.compile(r"[^\w\s.>(){},=\[\]+-]")
+_AS_PYTHON = str.maketrans("{}\n\r\t", "[]   ")
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class TreeStep:
         defaults = list(self.method.options.values())
         while given and given[-1] == defaults[len(given) - 1]:
             given.pop()
-        text = self.name + (f"({', '.join(map(_written, given))})" if given else "")
+        text = self.name + (f"({', '.join(map(_write_value, given))})" if given else "")
         return text + (f"{{{_chain_text(self.inside)}}}" if self.inside else "")
 
 
@@ -97,7 +95,8 @@ def step(name: str, *options: Any, inside: Sequence[TreeStep] = (), **named: Any
             )
         values[key] = value
     found = tuple(
-        _checked(name, key, values.get(key, default)) for key, default in method.options.items()
+        _check_option(name, key, values.get(key, default))
+        for key, default in method.options.items()
     )
     if bool(inside) != (method.kind == "windowing"):
         raise InvalidInputError(
@@ -106,7 +105,7 @@ def step(name: str, *options: Any, inside: Sequence[TreeStep] = (), **named: Any
     return TreeStep(name, found, tuple(inside))
 
 
-def _checked(name: str, key: str, value: Any) -> Any:
+def _check_option(name: str, key: str, value: Any) -> Any:
     """Return an option of the type and in the range of the catalogue."""
     default = METHODS[name].options[key]
     if isinstance(default, str):
@@ -159,7 +158,7 @@ def _in_range(name: str, key: str, value: float) -> float:
 class MethodTree:
     """A way to compute a number from a series: transformations, windows and a function.
 
-    Made by `parse_tree`, `read_tree` or from steps. It never changes; trees that are written alike
+    Made by `parse_tree` or from steps. It never changes; trees that are written alike
     are equal. Shares (of intervals, windows and lags) refer to the length of what a step is given,
     so that a tree means the same for series of any length.
 
@@ -175,14 +174,12 @@ class MethodTree:
         Steps, those inside windows included.
     depth : int
         How deep windowings are nested.
-    level : int
-        1 for a function alone, 2 for a chain, 2 + `depth` with windows (section 7.3.1).
 
     Examples
     --------
     >>> tree = parse_tree("windows(0.1){spectrum > place_of_maximum} > mean")
-    >>> tree.size, tree.depth, tree.level
-    (4, 1, 3)
+    >>> tree.size, tree.depth
+    (4, 1)
     >>> print(tree.words())
     the mean of the strongest frequency in windows of a tenth of the series
     >>> tree == parse_tree(str(tree))
@@ -229,11 +226,6 @@ class MethodTree:
         """How deep windowings are nested."""
         return _depth(self.steps)
 
-    @property
-    def level(self) -> int:
-        """The level at which the source grows such a tree."""
-        return 2 + self.depth if self.depth else min(len(self.steps), 2)
-
     def words(self) -> str:
         """Return the tree in words."""
         from parsimon.features.series.tree_words import tree_words
@@ -269,12 +261,9 @@ def _check_chain(steps: Sequence[TreeStep], *, is_whole: bool, overlap: float = 
             _check_chain(each.inside, is_whole=False, overlap=own)
 
 
-# Text
-
-
-def _written(value: Any) -> str:
+def _write_value(value: Any) -> str:
     if isinstance(value, tuple):
-        return f"[{', '.join(map(_written, value))}]"
+        return f"[{', '.join(map(_write_value, value))}]"
     if isinstance(value, float):
         return repr(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
     return str(value)
@@ -303,27 +292,17 @@ def parse_tree(text: str) -> MethodTree:
     >>> parse_tree("difference > interval(0.25, 0.5) > mean").words()
     'the mean of the steps from 25 % to 50 % of the series'
     """
-    tokens = _tokens(text)
-    opened = ((sign in ("{", "[")) - (sign in ("}", "]")) for _, sign in reversed(tokens))
+    strange = _NO_TEXT_OF_A_TREE.search(text)
+    if strange is not None:
+        raise InvalidInputError(f"{text[strange.start() :][:20]!r} cannot be read in {text!r}.")
+    opened = ((sign in "{[(") - (sign in "}])") for sign in text)
     _check_depth(max(accumulate(opened), default=0))
-    steps = _read_chain(tokens)
-    if tokens:
-        raise InvalidInputError(
-            f"{text!r} goes on with {tokens[-1][1]!r} after its end; remove it."
-        )
-    return MethodTree(steps)
-
-
-def _tokens(text: str) -> list[tuple[str, str]]:
-    """Return the pieces of a text, the first last."""
-    found, at = [], 0
-    while text[at:].strip():
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise InvalidInputError(f"{text[at:].strip()[:20]!r} cannot be read in {text!r}.")
-        found.append((str(match.lastgroup), match[str(match.lastgroup)]))
-        at = match.end()
-    return found[::-1]
+    try:
+        read = ast.parse(text.translate(_AS_PYTHON).strip(), mode="eval")
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        rest = text.strip()[(getattr(error, "offset", None) or 1) - 1 :]
+        raise InvalidInputError(f"{rest[:20]!r} cannot be read in {text[:60]!r}.") from error
+    return MethodTree(_read_chain(read.body))
 
 
 def _check_depth(depth: int) -> None:
@@ -333,177 +312,44 @@ def _check_depth(depth: int) -> None:
         )
 
 
-def _read_chain(tokens: list[tuple[str, str]]) -> list[TreeStep]:
-    steps = [_read_step(tokens)]
-    while tokens and tokens[-1][1] == ">":
-        tokens.pop()
-        steps.append(_read_step(tokens))
-    return steps
+def _read_chain(node: ast.expr) -> list[TreeStep]:
+    """Return the steps of ``first > second > last``."""
+    if not isinstance(node, ast.Compare):
+        return [_read_step(node)]
+    if not all(isinstance(sign, ast.Gt) for sign in node.ops):
+        raise _unreadable(node)
+    return [_read_step(each) for each in (node.left, *node.comparators)]
 
 
-def _read_step(tokens: list[tuple[str, str]]) -> TreeStep:
-    kind, name = tokens.pop() if tokens else ("end", "the end")
-    if kind != "name":
-        raise InvalidInputError(f"A method's name was expected, got {name!r}.")
-    options: list[Any] = []
-    named: dict[str, Any] = {}
+def _read_step(node: ast.expr) -> TreeStep:
+    """Return the step of ``name``, ``name(options)`` or ``name(options)[chain]``."""
     inside: list[TreeStep] = []
-    if tokens and tokens[-1][1] == "(":
-        _expect(tokens, "(")
-        while tokens and tokens[-1][1] != ")":
-            if len(tokens) > 1 and tokens[-2][1] == "=":
-                key = tokens.pop()[1]
-                _expect(tokens, "=")
-                named[key] = _read_value(tokens)
-            else:
-                options.append(_read_value(tokens))
-            if tokens and tokens[-1][1] == ",":
-                tokens.pop()
-        _expect(tokens, ")")
-    if tokens and tokens[-1][1] == "{":
-        _expect(tokens, "{")
-        inside = _read_chain(tokens)
-        _expect(tokens, "}")
-    return step(name, *options, inside=inside, **named)
+    if isinstance(node, ast.Subscript):
+        inside, node = _read_chain(node.slice), node.value
+    options, named = (), dict[str, Any]()
+    if isinstance(node, ast.Call):
+        options = tuple(map(_read_value, node.args))
+        named = {str(each.arg): _read_value(each.value) for each in node.keywords}
+        node = node.func
+    if not isinstance(node, ast.Name):
+        raise _unreadable(node)
+    return step(node.id, *options, inside=inside, **named)
 
 
-def _read_value(tokens: list[tuple[str, str]]) -> Any:
-    kind, text = tokens.pop()
-    if text == "[":
-        values = []
-        while tokens and tokens[-1][1] != "]":
-            values.append(_read_value(tokens))
-            if tokens and tokens[-1][1] == ",":
-                tokens.pop()
-        _expect(tokens, "]")
-        return values
-    if kind == "number":
-        return float(text)
-    if kind == "name":
-        return text
-    raise InvalidInputError(f"An option's value was expected, got {text!r}.")
+def _read_value(node: ast.expr) -> Any:
+    """Return an option: a word, a number or a list of numbers."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.List):
+        return [_read_value(each) for each in node.elts]
+    is_negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+    number = node.operand if isinstance(node, ast.UnaryOp) else node
+    if isinstance(number, ast.Constant) and isinstance(number.value, int | float):
+        return -number.value if is_negative else number.value
+    raise _unreadable(node)
 
 
-def _expect(tokens: list[tuple[str, str]], sign: str) -> None:
-    seen = tokens.pop()[1] if tokens else "the end"
-    if seen != sign:
-        raise InvalidInputError(f"{sign!r} was expected in a tree, got {seen!r}.")
-
-
-# JSON and XML
-
-
-def tree_json(tree: MethodTree) -> str:
-    """Return a tree as JSON: a list of steps with their options, and what windows hold.
-
-    Examples
-    --------
-    >>> tree_json(parse_tree("difference > mean"))
-    '[{"method": "difference", "lag": 0.0}, {"method": "mean"}]'
-    """
-    return json.dumps([_as_data(each) for each in tree.steps])
-
-
-def _as_data(each: TreeStep) -> dict[str, Any]:
-    options = dict(zip(each.method.options, each.options, strict=True))
-    inside = {"inside": [_as_data(one) for one in each.inside]} if each.inside else {}
-    return {"method": each.name, **options, **inside}
-
-
-def _of_data(data: Any) -> TreeStep:
-    if not isinstance(data, dict) or "method" not in data:
-        raise InvalidInputError(f"A step in JSON needs a 'method', got {data!r}.")
-    options = {key: value for key, value in data.items() if key not in ("method", "inside")}
-    return step(data["method"], inside=[_of_data(one) for one in data.get("inside", [])], **options)
-
-
-_BY_XML = {method.xml: method for method in METHODS.values()}
-
-
-def tree_xml(tree: MethodTree) -> str:
-    """Return a tree as XML in the notation of the source (Mierswa, 2009, Fig. 7.10).
-
-    Examples
-    --------
-    >>> print(tree_xml(parse_tree("difference > mean")))
-    <operator name="Root" class="ValueSeriesPreprocessing">
-      <operator name="Chain" class="OperatorChain">
-        <operator name="difference" class="Differentiation">
-          <parameter key="lag" value="0" />
-        </operator>
-        <operator name="mean" class="AverageFunction" />
-      </operator>
-    </operator>
-    """
-    root = ElementTree.Element("operator", {"name": "Root", "class": "ValueSeriesPreprocessing"})
-    _add_chain(root, tree.steps)
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode")
-
-
-def _add_chain(parent: ElementTree.Element, steps: Sequence[TreeStep]) -> None:
-    chain = ElementTree.SubElement(parent, "operator", {"name": "Chain", "class": "OperatorChain"})
-    for each in steps:
-        own = {"name": each.name, "class": each.method.xml}
-        operator = ElementTree.SubElement(chain, "operator", own)
-        for key, value in zip(each.method.options, each.options, strict=True):
-            text = " ".join(map(_written, value)) if isinstance(value, tuple) else _written(value)
-            ElementTree.SubElement(operator, "parameter", {"key": key, "value": text})
-        if each.inside:
-            _add_chain(operator, each.inside)
-
-
-def _of_xml(operator: ElementTree.Element) -> list[TreeStep]:
-    """Return the steps of an operator: those of its children, if it is only a chain of them.
-
-    In the source's figure the last function stands outside the chain (a slip); both are read.
-    """
-    children = operator.findall("operator")
-    name = operator.get("class", "")
-    if name in ("ValueSeriesPreprocessing", "OperatorChain"):
-        return [each for child in children for each in _of_xml(child)]
-    if name not in _BY_XML:
-        raise InvalidInputError(f"No method has the class {name!r}.{did_you_mean(name, _BY_XML)}")
-    method = _BY_XML[name]
-    given: dict[str, Any] = {}
-    for parameter in operator.findall("parameter"):
-        key, text = parameter.get("key", ""), parameter.get("value", "")
-        default = method.options.get(key)
-        if isinstance(default, tuple):
-            given[key] = [float(number) for number in text.split()]
-        else:
-            given[key] = text if isinstance(default, str) else float(text)
-    return [step(method.name, inside=[s for child in children for s in _of_xml(child)], **given)]
-
-
-def _xml_depth(root: ElementTree.Element) -> int:
-    """Return how deep elements are nested, counted without recursion."""
-    depth, level = 0, [root]
-    while level:
-        depth, level = depth + 1, [child for element in level for child in element]
-    return depth
-
-
-def read_tree(text: str) -> MethodTree:
-    """Return the tree that a text in any of the three forms means: plain, JSON or XML.
-
-    Examples
-    --------
-    >>> tree = parse_tree("windows(0.2, 2){maximum} > deviation")
-    >>> read_tree(tree_json(tree)) == read_tree(tree_xml(tree)) == read_tree(str(tree)) == tree
-    True
-    """
-    begin = text.lstrip()[:1]
-    if begin == "[":
-        try:
-            return MethodTree([_of_data(one) for one in read_json(text)])
-        except (ValueError, TypeError) as error:
-            raise InvalidInputError(f"This JSON cannot be read: {error}.") from error
-    if begin == "<":
-        try:
-            root = ElementTree.fromstring(text)
-            _check_depth(_xml_depth(root))
-            return MethodTree(_of_xml(root))
-        except (ElementTree.ParseError, OverflowError) as error:
-            raise InvalidInputError(f"This XML cannot be read: {error}.") from error
-    return parse_tree(text)
+def _unreadable(node: ast.expr) -> InvalidInputError:
+    return InvalidInputError(
+        f"{ast.unparse(node)!r} is no step of a tree; write it as parse_tree says."
+    )

@@ -10,7 +10,12 @@ import numpy as np
 
 from parsimon._typing import Array, Indices
 from parsimon.features.series.smooth import smooth_fit, smooth_kernel
-from parsimon.features.series.tree_search import Targets, quick_fitness, standardised, unlike
+from parsimon.features.series.tree_search import (
+    Targets,
+    quick_fitness,
+    standardise_features,
+    unlike,
+)
 from parsimon.structures.shuffled_targets import shuffled_p_value
 
 # Folds that tell what features are worth.
@@ -68,7 +73,7 @@ def fold_outputs(Z: Array, targets: Targets, most: int) -> tuple[Array, Array, I
         own = targets.of(np.flatnonzero(~test))
         if own.codes is not None and len(np.unique(own.codes)) < 2:
             continue
-        learnt, centre, scale = standardised(Z[~test])
+        learnt, centre, scale = standardise_features(Z[~test])
         chosen = unlike(quick_fitness(learnt, own), learnt, most)
         if not len(chosen):
             continue

@@ -1,9 +1,9 @@
 """Sparse Bayesian learning: a design matrix in, a posterior over a few of its columns out.
 
 `sparse_regression` and `sparse_classification` add, drop and re-estimate one column after another
-(Tipping and Faul 2003); `em_regression` and `em_classification` begin with all columns on;
-`variational_regression` and `variational_classification` bound the evidence; `softmax_sparse` is
-the multinomial classifier, in which each class chooses its own columns.
+(Tipping and Faul 2003); those of `em` and `averaged` begin with all columns on, and climb the
+evidence or a bound on it; `softmax_sparse` is the multinomial classifier, in
+which each class chooses its own columns.
 """
 
 from parsimon.inference.sparse_bayes._result import SparseBayes

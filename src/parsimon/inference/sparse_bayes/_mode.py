@@ -44,7 +44,7 @@ class LaplaceMode(NamedTuple):
     log_evidence: float
 
 
-def laplace_mode(design: Array, labels: Array, row_weights: Array, guess: Array) -> LaplaceMode:
+def sparse_mode(design: Array, labels: Array, row_weights: Array, guess: Array) -> LaplaceMode:
     r"""Find the mode for weights with a standard normal prior by Newton's method.
 
     Any Gaussian prior becomes standard by scaling the columns.
@@ -63,7 +63,7 @@ def laplace_mode(design: Array, labels: Array, row_weights: Array, guess: Array)
         precision = row_weights * probability * (1.0 - probability)
         factor = cholesky(curvature(design, precision))
         gradient = residual @ design - weights
-        step = solve(factor, gradient)
+        step = solve_with_factor(factor, gradient)
         decrement = gradient @ step
         if decrement < _TOLERANCE:
             break
@@ -98,7 +98,7 @@ def cholesky(matrix: Array) -> Array:
     return factor
 
 
-def solve(factor: Array, right: Array) -> Array:
+def solve_with_factor(factor: Array, right: Array) -> Array:
     """Solve with the matrix of which `factor` is the lower Cholesky factor."""
     if not len(factor):
         return right

@@ -223,7 +223,7 @@ class EvidenceProblem(Protocol):
         """Return the limits on a precision."""
 
 
-def newton_step(problem: EvidenceProblem, fit: SparseFit) -> tuple[SparseFit, float]:
+def climb_together(problem: EvidenceProblem, fit: SparseFit) -> tuple[SparseFit, float]:
     """Move all precisions at once; return the better fit and the gain that was foreseen.
 
     A Newton step with the absolute values of the curvatures, so that it goes uphill also where
@@ -275,7 +275,7 @@ def move(problem: EvidenceProblem, fit: SparseFit, theta: Array) -> SparseFit | 
     return problem.evaluate(fit.active, theta, fit.columns, guess)
 
 
-def add(
+def add_column(
     problem: EvidenceProblem, fit: SparseFit, sweep: ColumnSweep, place: int, alpha: float
 ) -> SparseFit | None:
     """Return the fit with one column more: that at `place` in the sweep."""

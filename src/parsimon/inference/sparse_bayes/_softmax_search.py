@@ -22,11 +22,11 @@ from parsimon.inference.sparse_bayes._mode import evidence_gradient, evidence_he
 from parsimon.inference.sparse_bayes._moves import (
     ColumnSweep,
     SparseFit,
-    add,
+    add_column,
+    climb_together,
     exchange,
     make_sweep,
     move,
-    newton_step,
     prune,
 )
 from parsimon.inference.sparse_bayes.design import ScaledColumns
@@ -186,34 +186,34 @@ class PairSearch:
         return bool(self.reason)
 
 
-def run(search: PairSearch) -> None:
+def search_pairs(search: PairSearch) -> None:
     """Take steps until none raises the evidence, or until the budget is spent."""
     search.history.append(search.fit.objective)
     while not search.spent:
-        reestimate(search)
-        if grow(search, search.problem.sweep(search.fit)):
+        reestimate_pairs(search)
+        if grow_pairs(search, search.problem.sweep(search.fit)):
             continue
-        polish(search)
+        polish_pairs(search)
         sweep = search.problem.sweep(search.fit)
-        if not grow(search, sweep) and not exchange_pairs(search, sweep) and not search.spent:
+        if not grow_pairs(search, sweep) and not exchange_pairs(search, sweep) and not search.spent:
             search.reason = CONVERGED
 
 
-def reestimate(search: PairSearch) -> None:
+def reestimate_pairs(search: PairSearch) -> None:
     """Raise the evidence by the precisions of the active pairs, dropping those not needed."""
     while len(search.fit.active) and not search.spent:
         before = search.fit.objective
         search.consider(prune(search.problem, search.fit))
-        moved, foreseen = newton_step(search.problem, search.fit)
+        moved, foreseen = climb_together(search.problem, search.fit)
         search.consider(moved)
         if foreseen < _ROUGH or search.fit.objective - before < _ROUGH:
             break
 
 
-def polish(search: PairSearch) -> None:
+def polish_pairs(search: PairSearch) -> None:
     """Bring the precisions of the active pairs to a maximum, dropping those not needed.
 
-    By quasi-Newton steps from exact gradients: those of `newton_step` neglect that the curvature
+    By quasi-Newton steps from exact gradients: those of `climb_together` neglect that the curvature
     of the likelihood moves, and where classes are nearly separable take hundreds of steps.
     """
     while len(search.fit.active) and not search.spent:
@@ -247,7 +247,7 @@ def _maximum(search: PairSearch) -> SparseFit | None:
     return move(problem, fit, found.x)
 
 
-def grow(search: PairSearch, sweep: ColumnSweep) -> bool:
+def grow_pairs(search: PairSearch, sweep: ColumnSweep) -> bool:
     """Add the pool's best pair again and again; return whether any was added."""
     gains, _ = sweep.additions()
     pool = sweep.columns[np.argsort(-gains, kind="stable")[:_POOL]]
@@ -255,7 +255,7 @@ def grow(search: PairSearch, sweep: ColumnSweep) -> bool:
     while not search.spent and _add_best(search, search.problem.sweep(search.fit, pool)):
         grown = True
         search.consider(prune(search.problem, search.fit))
-        search.consider(newton_step(search.problem, search.fit)[0])
+        search.consider(climb_together(search.problem, search.fit)[0])
     return grown
 
 
@@ -268,7 +268,7 @@ def _add_best(search: PairSearch, sweep: ColumnSweep) -> bool:
         # The gain is for a fixed curvature; a firmer prior stays closer to where that holds.
         for firmness in (1.0, 10.0, 100.0):
             alpha = float(np.clip(firmness * alphas[place], *PRECISIONS))
-            if search.consider(add(search.problem, search.fit, sweep, int(place), alpha)):
+            if search.consider(add_column(search.problem, search.fit, sweep, int(place), alpha)):
                 return True
     return False
 

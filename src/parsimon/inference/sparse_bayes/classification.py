@@ -12,8 +12,8 @@ from parsimon.inference.sparse_bayes._mode import (
     LaplaceMode,
     evidence_gradient,
     evidence_hessian,
-    laplace_mode,
     moving_hessian,
+    sparse_mode,
 )
 from parsimon.inference.sparse_bayes._moves import (
     ColumnSweep,
@@ -32,7 +32,7 @@ from parsimon.inference.sparse_bayes.design import (
     smoothness_weight,
     weights_of_rows,
 )
-from parsimon.inference.sparse_bayes.fast import maximise, scaled_start, to_result
+from parsimon.inference.sparse_bayes.fast import maximise_by_columns, scaled_start, to_result
 
 # In units of scaled columns, where a weight of one moves the log odds by about one: a prior
 # standard deviation of 10,000 is no prior, one of 1e-5 no column.
@@ -122,7 +122,7 @@ def sparse_classification(
     columns = scaled_columns(design, weights)
     penalty = smoothness_weight(prior, smoothness, weights.sum())
     problem = BernoulliProblem(columns, targets, weights, penalty)
-    climb = maximise(
+    climb = maximise_by_columns(
         problem,
         problem.empty(),
         unpriced=replace(problem, smoothness=0.0) if penalty else None,
@@ -154,7 +154,7 @@ class BernoulliProblem:
     def _fit(self, active: Indices, theta: Array, columns: Array, guess: Array) -> SparseFit:
         scaling = np.exp(-0.5 * theta)
         scaled = columns * scaling
-        mode = laplace_mode(scaled, self.targets, self.row_weights, guess)
+        mode = sparse_mode(scaled, self.targets, self.row_weights, guess)
         spread = scaled @ mode.covariance
         # By how much the objective falls for a unit rise of a row's precision.
         leverage = 0.5 * np.einsum("ij,ij->i", spread, scaled)

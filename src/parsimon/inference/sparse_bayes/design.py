@@ -129,7 +129,7 @@ def weights_of_rows(row_weights: Any, n_rows: int) -> Array:
     return weights
 
 
-def target_scale(targets: Array, row_weights: Array) -> float:
+def target_unit(targets: Array, row_weights: Array) -> float:
     """Return the standard deviation of the targets, their size if they are constant, or one."""
     largest = float(np.abs(targets[row_weights > 0]).max())
     if largest == 0:

@@ -11,7 +11,7 @@ whose columns are all nearly constant. `broad_start` therefore begins a second c
 columns that span the dictionary, and drops most. Nor can it begin where every column alone costs
 more than it brings, as narrow ones do under a smoothness prior: of classes a third climb begins at
 the top that there is without the prior. Of numbers that top may explain the noise, where evidence
-has no bound. Read `maximise` first.
+has no bound. Read `maximise_by_columns` first.
 """
 
 import time
@@ -27,13 +27,13 @@ from parsimon.inference.sparse_bayes._moves import (
     EvidenceProblem,
     SparseFit,
     Surrogate,
-    add,
+    add_column,
+    climb_together,
     deletion_gains,
     drop,
     exchange,
     greedy_picks,
     make_surrogate,
-    newton_step,
     prune,
 )
 from parsimon.inference.sparse_bayes._result import SparseBayes
@@ -140,9 +140,9 @@ def reestimate(
         if climber.budget.spent or not len(fit.theta):
             break
         if doubtful:
-            better, foreseen = newton_step(climber.problem, fit)
+            better, foreseen = climb_together(climber.problem, fit)
         else:
-            better, foreseen, doubtful = settle(climber.problem, fit, enough)
+            better, foreseen, doubtful = settle_fit(climber.problem, fit, enough)
         if better is fit:
             break
         climber.budget.n_iter += 1
@@ -152,7 +152,7 @@ def reestimate(
     return fit
 
 
-def settle(
+def settle_fit(
     problem: EvidenceProblem, fit: SparseFit, enough: float
 ) -> tuple[SparseFit, float, bool]:
     """Return a better fit of the same or fewer columns, and the gain that was foreseen.
@@ -171,7 +171,7 @@ def settle(
         failed = True
     fewer = prune(problem, fit)
     failed |= fewer is fit and bool((deletion_gains(fit, problem.smoothness) > 0).any())
-    return *newton_step(problem, fewer), failed
+    return *climb_together(problem, fewer), failed
 
 
 def propose(
@@ -194,7 +194,7 @@ def settle_model(model: Surrogate, fit: SparseFit, enough: float) -> SparseFit:
     """Maximise over the precisions in a Gaussian model, dropping columns."""
     for _ in range(_MOST_STEPS):
         before = fit
-        fit, foreseen = newton_step(model, prune(model, fit))
+        fit, foreseen = climb_together(model, prune(model, fit))
         if fit is before or foreseen < _QUADRATIC * enough:
             break
     return fit
@@ -282,7 +282,7 @@ def add_one(climber: Climber, fit: SparseFit, sweep: ColumnSweep) -> SparseFit |
         # Where B moves much, the best precision for the B at hand may be too weak a prior.
         for firmness in (1.0, 10.0):
             alpha = min(max(firmness * float(alphas[place]), low), high)
-            larger = add(problem, fit, exact, int(place), alpha)
+            larger = add_column(problem, fit, exact, int(place), alpha)
             if larger is not None and larger.objective > fit.objective + climber.budget.tol:
                 return larger
     return None
@@ -395,7 +395,7 @@ class FastResult:
     reason: str
 
 
-def maximise(
+def maximise_by_columns(
     problem: Spanned,
     nothing: SparseFit,
     *,

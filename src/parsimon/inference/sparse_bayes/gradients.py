@@ -10,7 +10,7 @@ import numpy as np
 from parsimon._checks import check_positive, finite_matrix, finite_vector
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.sparse_bayes._mode import cholesky, inverse, laplace_mode
+from parsimon.inference.sparse_bayes._mode import cholesky, inverse, sparse_mode
 from parsimon.inference.sparse_bayes.design import binary_targets, weights_of_rows
 
 
@@ -96,7 +96,7 @@ def laplace_evidence(design: Any, labels: Any, alpha: Any, row_weights: Any = No
     columns, targets, weights, scaling = _checked(
         design, binary_targets(labels), alpha, row_weights
     )
-    mode = laplace_mode(columns * scaling, targets, weights, np.zeros(len(scaling)))
+    mode = sparse_mode(columns * scaling, targets, weights, np.zeros(len(scaling)))
     return mode.log_evidence
 
 
@@ -113,7 +113,7 @@ def laplace_design_gradient(
         design, binary_targets(labels), alpha, row_weights
     )
     scaled = columns * scaling
-    mode = laplace_mode(scaled, targets, weights, np.zeros(len(scaling)))
+    mode = sparse_mode(scaled, targets, weights, np.zeros(len(scaling)))
     spread = scaled @ mode.covariance
     # Slope of -1/2 log|H| in the score of each row, through the curvature at the mode.
     lever = -0.5 * np.einsum("ij,ij->i", spread, scaled)

@@ -14,7 +14,7 @@ from parsimon.inference.sparse_bayes._mode import (
     evidence_gradient,
     evidence_hessian,
     inverse,
-    solve,
+    solve_with_factor,
     with_noise,
 )
 from parsimon.inference.sparse_bayes._moves import (
@@ -33,7 +33,7 @@ from parsimon.inference.sparse_bayes.design import (
     smoothness_weight,
     weights_of_rows,
 )
-from parsimon.inference.sparse_bayes.fast import maximise, scaled_start, to_result
+from parsimon.inference.sparse_bayes.fast import maximise_by_columns, scaled_start, to_result
 
 # For columns and targets of mean square one.
 _PRECISIONS = (1e-10, 1e12)
@@ -131,7 +131,7 @@ def sparse_regression(
     known = noise_variance is not None
     noise = check_positive("noise_variance", noise_variance) / scale**2 if known else None
     problem = GaussianProblem(columns, values / scale, weights, penalty, noise)
-    climb = maximise(
+    climb = maximise_by_columns(
         problem,
         problem.empty(),
         start=None if start is None else problem.warm(start, scale),
@@ -200,7 +200,7 @@ class GaussianProblem:
         scaled = columns * scaling
         factor = cholesky(curvature(scaled, precision))
         covariance = inverse(factor)
-        weights = solve(factor, (precision * self.targets) @ scaled)
+        weights = solve_with_factor(factor, (precision * self.targets) @ scaled)
         errors = self.targets - scaled @ weights
         squares = float(precision @ errors**2)
         log_evidence = (

@@ -22,13 +22,13 @@ from parsimon._checks import check_count
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.posterior import Latent
-from parsimon.inference.sparse_bayes._moves import SparseFit, add
+from parsimon.inference.sparse_bayes._moves import SparseFit, add_column
 from parsimon.inference.sparse_bayes._softmax_search import (
     CONVERGED,
     PRECISIONS,
     PairSearch,
     SoftmaxProblem,
-    run,
+    search_pairs,
 )
 from parsimon.inference.sparse_bayes.design import (
     ScaledColumns,
@@ -245,7 +245,7 @@ def softmax_sparse(
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     first = _first_fit(problem, start, deadline)
     search = PairSearch(problem, first, tol, max_iter, deadline)
-    run(search)
+    search_pairs(search)
     return _result(search)
 
 
@@ -311,7 +311,7 @@ def _with_best_pair(problem: SoftmaxProblem, fit: SparseFit) -> SparseFit | None
     best = int(np.argmax(gains))
     if not gains[best] > 0:
         return None
-    return add(problem, fit, sweep, best, float(np.clip(alphas[best], *PRECISIONS)))
+    return add_column(problem, fit, sweep, best, float(np.clip(alphas[best], *PRECISIONS)))
 
 
 def _result(search: PairSearch) -> SparseSoftmax:

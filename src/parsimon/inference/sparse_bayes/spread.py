@@ -124,7 +124,7 @@ def posterior_spread(X: Array, precision: Array, gram: Array | None = None) -> S
 
     Shapes: X (n, m), precision (n,), gram (m, m).
     """
-    if not is_wide(X):
+    if not has_more_columns(X):
         matrix = (X * precision[:, None]).T @ X if gram is None else gram
         P, log_determinant = inverse_plus_identity(matrix)
         undetermined = np.diagonal(P)
@@ -140,7 +140,7 @@ def posterior_spread(X: Array, precision: Array, gram: Array | None = None) -> S
     return Spread(log_determinant, determined, elastic, X, W, wide=True)
 
 
-def is_wide(X: Array) -> bool:
+def has_more_columns(X: Array) -> bool:
     """Return whether a matrix over rows is cheaper than one over columns."""
     return bool(X.shape[1] > _WIDE * X.shape[0])
 

@@ -10,7 +10,7 @@ from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.likelihoods import Link, positive_probability
 from parsimon.inference.posterior import Latent
-from parsimon.report.figures.points import ClassRows, number
+from parsimon.report.figures.points import ClassRows, number_label
 
 Posterior: TypeAlias = Callable[[Array], tuple[Array, Array]]
 
@@ -162,7 +162,7 @@ def _held(points: ClassRows, held: Array) -> Iterator[str]:
     for place in range(points.n_columns):
         title = points.title(place)
         if place not in levels and not title.endswith(" is missing"):
-            yield f"{title} = {number(held[place])}"
+            yield f"{title} = {number_label(held[place])}"
         elif title.endswith(" is missing") and held[place]:
             yield title
         column = title.partition(" = ")[0]

@@ -20,7 +20,7 @@ from parsimon.report.figures.latent_grid import (
     rows_on,
     two_values,
 )
-from parsimon.report.figures.points import ClassRows, label, number
+from parsimon.report.figures.points import ClassRows, label, number_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,10 +107,11 @@ def posterior_by_level(
 
 
 class LevelMeans(NamedTuple):
-    """What was observed at the levels of a category.
+    """What a model says of the levels of a category, and what was observed there.
 
     names, counts (k,): The levels and their rows.
-    means, low, high (k,): Share of the positive class, or mean of the target, with an interval.
+    means, low, high (k,): Probability of the positive class, or the number, with an interval.
+    observed (k,): Share of the positive class, or mean of the target.
     """
 
     names: Sequence[str]
@@ -118,12 +119,13 @@ class LevelMeans(NamedTuple):
     means: Array
     low: Array
     high: Array
+    observed: Array
 
 
 def level_means(
     found: LevelMeans, *, column: str, outcome: str, overall: float, is_share: bool
 ) -> "Axes":
-    """Draw what was observed at each level of a category, from the least to the most."""
+    """Draw the levels of a category, from the least to the most, beside what was observed."""
     order = np.argsort(found.means, kind="stable")
     places = np.arange(len(order))
     with figure_style():
@@ -134,6 +136,7 @@ def level_means(
             means, places, xerr=reach, linestyle="none", color=BLUE, marker="o", markersize=8,
             elinewidth=2.2, capsize=4,
         )  # fmt: skip
+        ax.plot(found.observed[order], places, "D", markerfacecolor="none", color=GREY)
         ax.axvline(overall, color=GREY, linewidth=1.1, linestyle=(0, (4, 2)))
         ax.set_yticks(places, [f"{label(found.names[k], 24)} ({found.counts[k]:,})" for k in order])
         ax.set_ylim(-0.6, len(order) - 0.4)
@@ -141,11 +144,11 @@ def level_means(
         if is_share:
             ax.set_xlim(-0.03, 1.03)
             ax.set_xticks([0, 0.5, 1], ["0", "½", "1"])
-        ax.set_xlabel(f"{'share of' if is_share else 'mean'} {label(outcome)}")
-    what = "Share" if is_share else "Mean"
+        ax.set_xlabel(f"{'probability of' if is_share else 'mean'} {label(outcome)}")
+    what, seen = ("Probability", "shares") if is_share else ("Mean", "means")
     ax.set_label(
-        f"{what} of {label(outcome, 40)} at each level of {label(column, 60)}. Bars: 95 % "
-        "intervals; dashed: all rows; in brackets: rows."
+        f"{what} of {label(outcome, 40)} at each level of {label(column, 60)}. Bars: about 95 % "
+        f"sure; diamonds: observed {seen}; dashed: all rows; in brackets: rows."
     )
     return ax
 
@@ -219,7 +222,7 @@ def name_levels(ax: "Axes", points: ClassRows, place: int) -> None:
 def count_words(values: Array, level: float) -> str:
     """Return a value and how many rows have it."""
     count = int(np.sum(values == level))
-    return f"{number(level)} ({count:,} row{'s' * (count != 1)})"
+    return f"{number_label(level)} ({count:,} row{'s' * (count != 1)})"
 
 
 def legend_above(ax: "Axes") -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from parsimon._checks import finite_vector
 from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes, sequential_colours
-from parsimon._typing import AnyArray, Array, Mask
+from parsimon._typing import Array, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.figures.latent_grid import (
     Posterior,
@@ -30,10 +30,9 @@ from parsimon.report.figures.points import (
     MOST_VECTOR_MARKS,
     ClassRows,
     label,
-    number,
+    number_label,
     opacity,
-    rasterise_marks,
-    spread,
+    spread_apart,
 )
 
 if TYPE_CHECKING:
@@ -112,7 +111,9 @@ def _draw_two(ax: "Axes", posterior: Posterior, rows: NumberRows, place: int, he
     levels = np.array(two_values(points.X[:, place]))
     mean, variance = latent(posterior, rows_on([levels], [place], held))
     marked = points.marked
-    at = np.searchsorted(levels, points.X[marked, place]) + 0.5 * spread(rows.y[marked]) - 0.25
+    at = (
+        np.searchsorted(levels, points.X[marked, place]) + 0.5 * spread_apart(rows.y[marked]) - 0.25
+    )
     _draw_rows(ax, at, rows.y[marked])
     reach = 2 * np.sqrt(variance)
     draw_levels(ax, (mean, mean - reach, mean + reach))
@@ -137,8 +138,11 @@ def _draw_curves(
     levels = None if by is None else two_values(points.X[:, points.column(by)])
     if by is not None and levels is None:
         raise InvalidInputError(f"Column {by!r} of `by` does not have two distinct values.")
-    marked = points.marked
-    _draw_rows(ax, points.X[marked, place], rows.y[marked])
+    marked, pair = points.marked, two_values(points.X[:, place])
+    if pair is None:
+        _draw_rows(ax, points.X[marked, place], rows.y[marked])
+    else:
+        grid = np.array(pair)
     for level, shift in zip(levels or (None,), (-0.1, 0.1), strict=False):
         asked = rows_on([grid], [place], held)
         name = ""
@@ -152,12 +156,21 @@ def _draw_curves(
             ax.fill_between(grid, mean - reach, mean + reach, color=GREY, alpha=0.3, linewidth=0)
             ax.plot(grid, mean, color=BLUE, linewidth=2.8)
         else:
-            draw_level(ax, grid, (mean, mean - reach, mean + reach), shift=shift, name=name)
-    ax.set_xlim(grid[0], grid[-1])
-    ax.set_xlabel(points.title(place))
+            along = grid if pair is None else None
+            draw_level(ax, along, (mean, mean - reach, mean + reach), shift=shift, name=name)
+    if pair is None:
+        ax.set_xlim(grid[0], grid[-1])
+        ax.set_xlabel(points.title(place))
+    else:
+        name_levels(ax, points, place)
     if levels:
         legend_above(ax)
     each = f", {points.split_words(points.column(by))}" if levels else ""
+    if pair is not None:
+        return (
+            f"Predicted {label(rows.target, 40)} {points.split_words(place)}{each}. Points: mean; "
+            f"bars: {_BAND}."
+        )
     return (
         f"Predicted {label(rows.target, 40)} along {points.title(place, 60)}{each}. Line: mean; "
         f"band: {_BAND}. Rings: the rows."
@@ -177,42 +190,6 @@ def _draw_rows(ax: "Axes", across: Array, up: Array) -> None:
         rasterized=len(up) > MOST_VECTOR_MARKS,
         zorder=1.6,
     )
-
-
-def regression_slices(
-    posterior: Posterior,
-    rows: NumberRows,
-    *,
-    columns: Sequence[int | str] | None = None,
-    hold: Any = "typical",
-    margin: float = 0.05,
-    n_grid: int = 128,
-) -> AnyArray:
-    """Draw the predicted number along each active column, the others held constant."""
-    import matplotlib.pyplot as plt
-
-    points = rows.points
-    places = [points.column(k) for k in (range(points.n_columns) if columns is None else columns)]
-    if not places:
-        raise InvalidInputError("There is no column to draw; `columns` is empty.")
-    with figure_style():
-        figure = plt.figure(figsize=(2.8 * len(places) + 0.6, 2.9), layout="constrained")
-        panels = np.array([figure.add_subplot(1, len(places), k + 1) for k in range(len(places))])
-        for ax, place in zip(panels, places, strict=True):
-            grid: dict[str, Any] = {"hold": hold, "margin": margin, "n_grid": n_grid}
-            regression_1d(posterior, rows, column=place, ax=ax, **grid)
-        ends = np.array([ax.get_ylim() for ax in panels])
-        for k, ax in enumerate(panels):
-            ax.set_ylim(ends[:, 0].min(), ends[:, 1].max())
-            if k:
-                ax.set_ylabel("")
-        rasterise_marks(panels)
-    panels[0].set_label(
-        f"Predicted {label(rows.target, 40)} along one column at a time. "
-        f"Line: mean; band: {_BAND}. Rings: the rows.{points.marks_words()}"
-        f"{held_words(points, [], held_row(points, hold))}"
-    )
-    return panels
 
 
 def regression_2d(
@@ -257,7 +234,7 @@ def _draw_map(ax: Any, across: Array, up: Array, heights: Array, name: str) -> N
         heights = np.full_like(heights, float(heights.flat[0]))
         heights.flat[0] += 1e-6 * (1 + abs(float(heights.flat[0])))
     filled = ax.contourf(across, up, heights, levels=9, cmap=sequential_colours(), alpha=0.75)
-    bar = ax.figure.colorbar(filled, ax=ax, pad=0.02, format=lambda value, _: number(value))
+    bar = ax.figure.colorbar(filled, ax=ax, pad=0.02, format=lambda value, _: number_label(value))
     bar.outline.set_visible(False)
     bar.set_label(name)
 

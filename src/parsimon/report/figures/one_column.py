@@ -29,9 +29,9 @@ from parsimon.report.figures.points import (
     colour,
     draw_points,
     label,
-    percent,
+    percent_label,
     rasterise_marks,
-    spread,
+    spread_apart,
 )
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def strip_heights(points: ClassRows, values: Array) -> Array:
     heights = np.empty(len(values))
     for code, (low, high) in enumerate(((-0.17, -0.04), (1.04, 1.17))):
         rows = np.flatnonzero(points.of_class(code))
-        heights[rows] = low + (high - low) * spread(values[rows])
+        heights[rows] = low + (high - low) * spread_apart(values[rows])
     return heights
 
 
@@ -297,7 +297,7 @@ def _verdict(share: MonotoneShare, n_draws: int) -> str:
     word = word if word == "turns" else f"{word} throughout"
     if most == 1:
         return f"{word} in all of {n_draws:,} posterior draws"
-    return f"{word} in {percent(most)} of {n_draws:,} posterior draws"
+    return f"{word} in {percent_label(most)} of {n_draws:,} posterior draws"
 
 
 def _draw_paths(ax: "Axes", places: Array, paths: Array, link: Link) -> None:

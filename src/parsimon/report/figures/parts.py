@@ -18,7 +18,7 @@ from parsimon.report.figures.latent_grid import (
     two_values,
 )
 from parsimon.report.figures.levels import draw_levels, name_levels
-from parsimon.report.figures.points import ClassRows, label, number
+from parsimon.report.figures.points import ClassRows, label, number_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -176,7 +176,11 @@ def _draw_curves(ax: "Axes", picture: _Picture, points: ClassRows, reach: float)
     for row, (mean, low, high) in enumerate(zip(*answers, strict=True)):
         tint = (BLUE, VERMILION)[row]
         level = levels[row]
-        name = "" if level is None else f"{points.title(picture.places[1], 20)} = {number(level)}"
+        name = (
+            ""
+            if level is None
+            else f"{points.title(picture.places[1], 20)} = {number_label(level)}"
+        )
         if picture.kind == "points":
             draw_levels(ax, (mean, low, high), tint=tint, name=name, shift=0.12 * (row - 0.5))
             continue
@@ -210,7 +214,7 @@ def _draw_map(ax: Any, picture: _Picture, points: ClassRows, levels: Array) -> N
     inner = [float(level) for level in levels[1:-1] if heights.min() < level < heights.max()]
     if inner:
         lines = ax.contour(*picture.sides, heights, levels=inner, colors=GREY, linewidths=0.9)
-        ax.clabel(lines, fmt=number, fontsize=8)
+        ax.clabel(lines, fmt=number_label, fontsize=8)
     bar = ax.figure.colorbar(filled, ax=ax, pad=0.02)
     bar.outline.set_visible(False)
     ax.grid(visible=False)

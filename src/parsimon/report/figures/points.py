@@ -35,14 +35,14 @@ def label(text: object, most: int = LONGEST) -> str:
     return printable.replace("$", r"\$")
 
 
-def number(value: float) -> str:
+def number_label(value: float) -> str:
     """Return a number as an axis shows it: four significant digits, a true minus sign."""
     if np.abs(value) >= 1e4 and np.abs(value) < 1e8:
         return f"{value:,.0f}".replace("-", "−")
     return f"{value:.4g}".replace("-", "−")
 
 
-def percent(share: float) -> str:
+def percent_label(share: float) -> str:
     """Return a share in percent, with no false certainty at the ends."""
     if 0.999 < share < 1:
         return "> 99.9 %"
@@ -219,7 +219,7 @@ def class_and_count(points: ClassRows, code: int) -> str:
     return f"\u2009{text}" if text.startswith("_") else text
 
 
-def spread(values: Array) -> Array:
+def spread_apart(values: Array) -> Array:
     """Return numbers in [0, 1) that differ for values near one another, ties too.
 
     The fractional parts of multiples of the golden ratio fill an interval evenly, without chance.

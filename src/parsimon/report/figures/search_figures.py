@@ -10,7 +10,7 @@ from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.feature_findings import FeatureFront
-from parsimon.report.figures.points import label, percent
+from parsimon.report.figures.points import label, percent_label
 from parsimon.report.findings import ComparedModel, ModelComparison
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _rank(node: SearchNode) -> float:
 def _dressed(node: SearchNode, above: int | None, depth: int) -> _Drawn:
     text = label(node.label, 40)
     if node.error is not None:
-        text = f"{text}  {percent(node.error)}"
+        text = f"{text}  {percent_label(node.error)}"
     tint = VERMILION if node.best else BLUE if node.on_path else GREY
     return _Drawn(text, above, depth, tint, "bold" if node.best else "normal")
 
@@ -374,7 +374,7 @@ def _mark(
                 color=GREY,
             )
         said = ["drawn here"] * (place == chosen)
-        text = ", ".join([percent(step.error), *said])
+        text = ", ".join([percent_label(step.error), *said])
         bar = step.standard_error if np.isfinite(step.standard_error) else 0.0
         ax.annotate(
             text,

@@ -9,7 +9,7 @@ import numpy as np
 
 from parsimon._style import GREY, VERMILION, figure_style
 from parsimon._typing import AnyArray, Array
-from parsimon.report.figures.points import colour, label, opacity, sampled_rows, spread
+from parsimon.report.figures.points import colour, label, opacity, sampled_rows, spread_apart
 from parsimon.report.figures.search_figures import MEASURES, measured_error
 from parsimon.report.findings import ModelComparison
 
@@ -181,7 +181,7 @@ def _draw_groups(ax: "Axes", values: Array, groups: AnyArray, names: Sequence[st
     drawn = sampled_rows(groups, _MARKS)
     for code in range(len(names)):
         own = drawn[groups[drawn] == code]
-        up = code + 0.5 * (spread(values[own]) - 0.5)
+        up = code + 0.5 * (spread_apart(values[own]) - 0.5)
         look: dict[str, Any] = {"color": colour(code), "alpha": opacity(len(drawn))}
         face = "none" if code == 0 else colour(code)
         ax.plot(values[own], up, "o", markersize=4, markerfacecolor=face, **look)

@@ -25,7 +25,13 @@ from parsimon.report.figures.latent_grid import (
     respond,
     rows_on,
 )
-from parsimon.report.figures.points import ClassRows, classes_above, draw_points, label, spread
+from parsimon.report.figures.points import (
+    ClassRows,
+    classes_above,
+    draw_points,
+    label,
+    spread_apart,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -324,7 +330,7 @@ def _strips(points: ClassRows, ax: "Axes | None") -> "Axes":
     n_classes = len(points.class_names)
     ax = new_axes(ax, figsize=(5.6, 1.4 + 0.5 * n_classes))
     values = points.X[:, 0]
-    draw_points(ax, points, (values, points.y - 0.32 + 0.64 * spread(values)))
+    draw_points(ax, points, (values, points.y - 0.32 + 0.64 * spread_apart(values)))
     ax.set_yticks(
         range(n_classes),
         [f"{points.class_title(k)}\n({points.of_class(k).sum()})" for k in range(n_classes)],

@@ -90,7 +90,7 @@ def explorer_data(study: Study) -> dict[str, Any]:
     shown = list(dict.fromkeys((*study.front, *study.front_variables)))
     return {
         "task": study.task,
-        "unit": study.search.unit,
+        "unit": "term" if study.search is None else study.search.unit,
         "models": [_model(model) for model in shown],
         "size": [shown.index(model) for model in study.front],
         "variables": [shown.index(model) for model in study.front_variables],

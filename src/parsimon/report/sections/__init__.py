@@ -1,59 +1,37 @@
 """From findings to a document: every sentence of every report.
 
-`write` asks the outline of the findings for its parts and puts them together; an outline is a
-package here (`table`, `traits`) that says which sections there are. Each section is a function that
-turns findings into blocks, and `_phrases` says numbers, lists and names in one way everywhere.
+`write` asks the outline of the findings for its parts and puts them together. An outline is a value
+that a module here (`table`, `traits`) calls `OUTLINE`: it names the functions that say each part.
+Each section is a function that turns findings into blocks, and `_phrases` says numbers, lists and
+names in one way everywhere.
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import cast
 
 from parsimon.report.document import Block, Document, Explorer, Figure, Section
 from parsimon.report.findings import ReportFindings
+from parsimon.report.sections._outline import Outline
 from parsimon.report.sections._phrases import duration
+from parsimon.report.sections._works import in_full
 
 __all__ = ["Outline", "duration", "summary_lines", "write"]
 
 
-class Outline(Protocol):
-    """What a package that writes one kind of report offers; findings name it by `outline`."""
-
-    def title(self, findings: Any) -> str:
-        """Return the report's title."""
-
-    def subtitle(self, findings: Any) -> str:
-        """Return the line below the title."""
-
-    def facts(self, findings: Any) -> tuple[tuple[str, str], ...]:
-        """Return the lines of the front page: what is said, and its value."""
-
-    def lead(self, findings: Any) -> tuple[Block, ...]:
-        """Return what comes before the first section."""
-
-    def sections(self, findings: Any) -> Iterable[Section]:
-        """Return all sections in order."""
-
-    def references(self, findings: Any) -> tuple[tuple[str, str], ...]:
-        """Return the works that this report cites, short and in full."""
-
-    def summary_lines(self, findings: Any) -> tuple[str, ...]:
-        """Return the report in a few plain sentences."""
-
-
 def write(findings: ReportFindings) -> Document:
     """Write the report."""
-    outline = _outline(findings)
-    seen = _Seen()
+    outline, run, seen = _outline(findings), findings.run, _Seen()
+    kind = outline.kind(findings)
+    written = f"{f'{kind}: a' if kind else 'A'} report written by Parsimon {run.version}"
     return Document(
         title=outline.title(findings),
-        subtitle=outline.subtitle(findings),
+        subtitle=f"{written} on {run.date}",
         facts=outline.facts(findings),
         lead=_once((*outline.lead(findings), *_reading(findings)), seen),
         sections=tuple(_section_once(one, seen) for one in outline.sections(findings)),
-        references=outline.references(findings),
+        references=in_full(outline.works(findings)),
     )
 
 
@@ -69,12 +47,12 @@ def _reading(findings: ReportFindings) -> tuple[Block, ...]:
 
 def summary_lines(findings: ReportFindings) -> tuple[str, ...]:
     """Return the report in a few plain sentences, for the terminal."""
-    return _outline(findings).summary_lines(findings)
+    return _outline(findings).summary(findings)
 
 
 def _outline(findings: ReportFindings) -> Outline:
     # Imported by name, so that a report about a table loads nothing of other reports.
-    return cast(Outline, import_module(f"{__name__}.{findings.outline}"))
+    return cast(Outline, import_module(f"{__name__}.{findings.outline}").OUTLINE)
 
 
 @dataclass

@@ -39,7 +39,7 @@ def _append(parts: list[Inline], part: Inline) -> None:
         parts.append(part)
 
 
-def listed(*items: Sentence) -> tuple[Inline, ...]:
+def list_phrases(*items: Sentence) -> tuple[Inline, ...]:
     """Return phrases as a list inside a sentence."""
     parts: list[Inline] = []
     for place, item in enumerate(items):

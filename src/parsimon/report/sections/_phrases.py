@@ -31,7 +31,7 @@ def percent(share: float) -> str:
     r"""Return a share as a sentence says it, with one decimal."""
     if not 0 <= share <= 1:
         return f"{decimal(100 * share, 1)}{NARROW}%"
-    text = labels.percent(abs(share)).replace(" %", f"{NARROW}%")
+    text = labels.percent_label(abs(share)).replace(" %", f"{NARROW}%")
     return text.replace("> ", "more than ").replace("< ", "less than ")
 
 
@@ -63,7 +63,7 @@ def number_range(interval: Interval) -> str:
 
 def sureness(interval: Interval) -> str:
     r"""Return what an interval is called."""
-    return f"{labels.number(100 * interval.confidence)}{NARROW}% interval"
+    return f"{labels.number_label(100 * interval.confidence)}{NARROW}% interval"
 
 
 def decimal(value: float, places: int) -> str:
@@ -74,7 +74,7 @@ def decimal(value: float, places: int) -> str:
 
 def number(value: float) -> str:
     """Return a number of the data with four significant digits."""
-    return labels.number(value)
+    return labels.number_label(value)
 
 
 def count(n: int, noun: str, plural: str = "") -> str:

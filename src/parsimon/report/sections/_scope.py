@@ -13,7 +13,6 @@ from parsimon.report.findings import (
     Honest,
     Interval,
     Joint,
-    KernelSearchFindings,
     ModelFinding,
     RecommendedModel,
     ReportFindings,
@@ -48,7 +47,7 @@ def figures(findings: ReportFindings, *names: str) -> tuple[Figure, ...]:
     return tuple(Figure(_figure_anchor(one.name), one) for one in found if one is not None)
 
 
-def shown(findings: ReportFindings, name: str, says: str) -> Sentence:
+def refer_to_figure(findings: ReportFindings, name: str, says: str) -> Sentence:
     """Return "Figure 3" and what it says as a sentence; nothing if there is no picture."""
     found = figures(findings, name)
     return (Reference(found[0].anchor), f" {says}.") if found else ""
@@ -75,30 +74,28 @@ class Scope:
 
     @property
     def recommended(self) -> RecommendedModel | None:
-        """The model to use, where it is not the one that the study describes."""
+        """The model to use, where it is not the search over kernels."""
         return self.findings.recommended
 
     @property
     def honest(self) -> Honest | None:
         """How the model to use does on rows that it never saw."""
-        found = self.recommended
-        return self.study.honest if found is None else found.honest[self.place]
+        return self.study.honest
 
     @property
     def checks(self) -> Checks:
         """How far the model to use may be trusted."""
-        found = self.recommended
-        return self.study.checks if found is None or found.checks is None else found.checks
+        return self.study.checks
 
     @property
     def explained(self) -> tuple[RowExplanation, ...]:
         """A few rows as the model to use sees them."""
-        return self.study.explained if self.recommended is None else self.recommended.explained
+        return self.study.explained
 
     @property
     def joint(self) -> Joint | None:
         """All classes together, by the model to use."""
-        return self.findings.joint if self.recommended is None else self.recommended.joint
+        return self.findings.joint
 
     @property
     def uses_guessing(self) -> bool:
@@ -156,12 +153,13 @@ class Scope:
     @property
     def unit(self) -> str:
         """What the sizes of models count, in the singular."""
-        return self.study.search.unit
+        return "term" if self.study.search is None else self.study.search.unit
 
     @property
     def n_rows(self) -> int:
         """Rows that the search used."""
-        return self.study.search.n_rows or self.findings.table.n_rows_used
+        search = self.study.search
+        return (0 if search is None else search.n_rows) or self.findings.table.n_rows_used
 
     @property
     def searched(self) -> str:
@@ -214,12 +212,13 @@ class Scope:
     @property
     def choice(self) -> str:
         """The rule that chose the structure: "supported", "one_se" or "least_error"."""
-        return self.study.search.choose.replace("-", "_")
+        search = self.study.search
+        return "" if search is None else search.choose.replace("-", "_")
 
     @property
     def guide(self) -> str:
         """What the search minimised."""
-        guide = self.study.search.guide
+        guide = "" if self.study.search is None else self.study.search.guide
         return _GUIDES.get(guide, clean(guide))
 
     @property
@@ -249,10 +248,6 @@ class Scope:
         """Return figures of those pictures that exist."""
         return figures(self.findings, *names)
 
-    def shown(self, name: str, says: str) -> Sentence:
-        """Return "Figure 3" and what it says as a sentence; nothing if there is no picture."""
-        return shown(self.findings, name, says)
-
     def treatment(self, kind: str, column: str) -> Treatment | None:
         """Return what was done to a column, if it was."""
         found = self.findings.table.treatments
@@ -281,7 +276,7 @@ class Scope:
         return _day(done.value, value)
 
 
-def explained(error: Interval) -> Interval:
+def explained_share(error: Interval) -> Interval:
     """Return the share of the variance that is explained, from the share that is not."""
     return replace(error, estimate=1 - error.estimate, low=1 - error.high, high=1 - error.low)
 
@@ -297,16 +292,6 @@ def miss(model: ComparedModel, unit: float) -> str:
     """Return by how much a model misses numbers, in the unit of the target."""
     off = unit * math.sqrt(max(0.0, model.error.estimate))
     return DASH if math.isnan(off) else short(off)
-
-
-def described_name(findings: Findings) -> str:
-    """Return who the rest of the report is about, as the table of models has it."""
-    family = findings.studies[0].search.family
-    models = () if findings.comparison is None else findings.comparison.models
-    own = [one.name for one in models if one.name == family]
-    searched = [one.name for one in models if one.key == "gp"]
-    is_search = isinstance(findings.studies[0].search, KernelSearchFindings)
-    return [*own, *searched, "kernel search" if is_search else family][0]
 
 
 # Names that take no article.

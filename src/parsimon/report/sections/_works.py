@@ -9,6 +9,8 @@ _WORKS = {
     "comparative data: behavioral traits are more labile. Evolution 57:717–745.",
     "Breiman et al. 1984": "Breiman, Friedman, Olshen and Stone (1984). Classification and "
     "Regression Trees. Wadsworth.",
+    "Clark 2011": "Clark (2011). Multi-Objective ROC Learning for Classification. PhD thesis, "
+    "University of Exeter.",
     "Cox 1958": "Cox (1958). Two further applications of a model for binary regression. Biometrika "
     "45:562–565.",
     "DeLong et al. 1988": "DeLong, DeLong and Clarke-Pearson (1988). Comparing the areas under two "
@@ -36,20 +38,32 @@ _WORKS = {
     "Martins and Hansen 1997": "Martins and Hansen (1997). Phylogenies and the comparative method: "
     "a general approach to incorporating phylogenetic information into the analysis of "
     "interspecific data. Am. Nat. 149:646–667.",
+    "Meinshausen and Bühlmann 2010": "Meinshausen and Bühlmann (2010). Stability selection. J. R. "
+    "Stat. Soc. B 72:417–473.",
+    "Mierswa 2009": "Mierswa (2009). Non-Convex and Multi-Objective Optimization in Data Mining. "
+    "Dissertation, TU Dortmund.",
     "Minka 2001": "Minka (2001). Expectation propagation for approximate Bayesian inference. UAI "
     "17:362–369.",
     "Nadeau and Bengio 2003": "Nadeau and Bengio (2003). Inference for the generalization error. "
     "Machine Learning 52:239–281.",
+    "Nogueira et al. 2018": "Nogueira, Sechidis and Brown (2018). On the stability of feature "
+    "selection algorithms. JMLR 18(174):1–54.",
     "Pagel 1999": "Pagel (1999). Inferring the historical patterns of biological evolution. Nature "
     "401:877–884.",
     "Rasmussen and Williams 2006": "Rasmussen and Williams (2006). Gaussian Processes for Machine "
     "Learning. MIT Press.",
     "Roberts et al. 2017": "Roberts et al. (2017). Cross-validation strategies for data with "
     "temporal, spatial, hierarchical, or phylogenetic structure. Ecography 40:913–929.",
+    "Sakoe and Chiba 1978": "Sakoe and Chiba (1978). Dynamic programming algorithm optimization "
+    "for spoken word recognition. IEEE Trans. Acoust. Speech Signal Process. 26:43–49.",
     "Schmolck and Everson 2007": "Schmolck and Everson (2007). Smooth relevance vector machine: a "
     "smoothness prior extension of the RVM. Machine Learning 68:107–135.",
+    "Shah and Samworth 2013": "Shah and Samworth (2013). Variable selection with error control. J. "
+    "R. Stat. Soc. B 75:55–80.",
     "Tipping 2001": "Tipping (2001). Sparse Bayesian learning and the relevance vector machine. "
     "JMLR 1:211–244.",
+    "Tusher et al. 2001": "Tusher, Tibshirani and Chu (2001). Significance analysis of microarrays "
+    "applied to the ionizing radiation response. PNAS 98:5116–5121.",
     "Williams and Barber 1998": "Williams and Barber (1998). Bayesian classification with Gaussian "
     "processes. IEEE PAMI 20:1342–1351.",
 }

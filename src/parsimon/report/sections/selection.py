@@ -1,14 +1,15 @@
 """The report about a selection of columns, or about formulas of them: a front, and how good it is.
 
-Its parts are those of an outline, as `parsimon.report.sections` asks for them.
+Read `OUTLINE` first: it names the parts.
 """
 
 import math
 from collections.abc import Iterator
 
-from parsimon.report.document import Block, KeyFigure, KeyFigures, Section
+from parsimon.report.document import Block, KeyFigure, Section
 from parsimon.report.findings import ComparedModel
-from parsimon.report.sections._blocks import bullets, paragraph
+from parsimon.report.sections import _first_screen as screen
+from parsimon.report.sections._blocks import Sentence, paragraph
 from parsimon.report.sections._features import (
     FORMULAS,
     choice_parts,
@@ -19,33 +20,35 @@ from parsimon.report.sections._features import (
     sets_apart,
     tried_sentence,
 )
-from parsimon.report.sections._phrases import clean, count, joined, percent, share_range, short
+from parsimon.report.sections._outline import Outline
+from parsimon.report.sections._phrases import (
+    clean,
+    count,
+    joined,
+    named,
+    percent,
+    share_range,
+    short,
+)
 from parsimon.report.sections._run import again, options, run_facts, software
+from parsimon.report.sections._scope import figures
 from parsimon.report.sections.table.families import models_section
 from parsimon.report.sections.table.treatments import treatment_sentences
 from parsimon.report.selection_findings import SelectionFindings
 
-__all__ = ["facts", "lead", "references", "sections", "subtitle", "summary_lines", "title"]
-
+_KINDS = {"columns": "Every trade-off", "formulas": "Short formulas"}
 _NAMES = {"columns": "few columns", "formulas": FORMULAS}
 
 
-def title(findings: SelectionFindings) -> str:
+def _title(findings: SelectionFindings) -> str:
     """Return the report's title."""
     table = findings.table
     if findings.front.kind == "columns":
-        return f"Which columns of {clean(table.name)} are needed to tell {clean(table.target)}"
-    return f"A formula that tells {clean(table.target)} from the columns of {clean(table.name)}"
+        return f"Which columns of {clean(table.name)} are needed to predict {clean(table.target)}"
+    return f"A formula that predicts {clean(table.target)} in {clean(table.name)}"
 
 
-def subtitle(findings: SelectionFindings) -> str:
-    """Return the line below the title."""
-    run = findings.run
-    what = "Every trade-off" if findings.front.kind == "columns" else "Short formulas"
-    return f"{what}: a report written by Parsimon {run.version} on {run.date}"
-
-
-def facts(findings: SelectionFindings) -> tuple[tuple[str, str], ...]:
+def _facts(findings: SelectionFindings) -> tuple[tuple[str, str], ...]:
     """Return the lines of the front page: what is said, and its value."""
     table = findings.table
     lines = [
@@ -58,15 +61,58 @@ def facts(findings: SelectionFindings) -> tuple[tuple[str, str], ...]:
     return (*lines, *run_facts(findings.run))
 
 
-def lead(findings: SelectionFindings) -> tuple[Block, ...]:
+def _lead(findings: SelectionFindings) -> tuple[Block, ...]:
     """Return what comes before the first section."""
-    done = treatment_sentences(findings.table.treatments)
-    tried, _, *others = summary_lines(findings)
-    return (
-        KeyFigures(tuple(_key_figures(findings))),
-        paragraph(tried, choice_parts(findings.front), *others),
-        *((bullets(*done),) if done else ()),
+    front = findings.front
+    return screen.first_screen(
+        _answer(findings),
+        (_honest(findings),),
+        screen.shown_large(_key_figures(findings)),
+        figures(findings, front.picture),
+        screen.sure_and_unsure(
+            _certainties(findings), (choice_parts(front),), tuple(_doubts(findings))
+        ),
     )
+
+
+def _answer(findings: SelectionFindings) -> str:
+    """Return what is enough for a prediction, as far as new rows show it."""
+    front, own, target = findings.front, _own(findings), clean(findings.table.target)
+    chosen = front.chosen
+    columns = front.kind == "columns"
+    if not chosen.features or (own is not None and not any(_certainties(findings))):
+        return f"No {'column' if columns else 'formula'} surely predicts {target}."
+    searched = "" if own is not None else " in the search"
+    if not columns:
+        return f"A formula of {count(chosen.size, 'sign')} predicts {target}{searched}."
+    verb = "predicts" if len(chosen.features) == 1 else "predict"
+    few = f"{named(chosen.features)} {verb} {target}"
+    if chosen.size == front.n_columns:
+        return f"{few}{searched}: all columns are needed."
+    if own is not None and not own.is_level:
+        return f"{few}, but all {front.n_columns:,} columns predict it better."
+    return f"{few} about as well as all {front.n_columns:,} columns{searched}."
+
+
+def _certainties(findings: SelectionFindings) -> Iterator[str]:
+    own, guess = _own(findings), _guessing(findings)
+    if own is not None and guess is not None and guess.difference.low > own.difference.high:
+        yield "New rows are predicted better than by guessing."
+
+
+def _doubts(findings: SelectionFindings) -> Iterator[Sentence]:
+    """Yield what keeps a reader careful, the gravest first."""
+    own, sure = _own(findings), any(_certainties(findings))
+    if own is not None and not sure:
+        yield "That this is better than guessing is not proved."
+    if own is not None and sure and not own.is_level:
+        yield "A model of all columns surely predicts new rows better."
+    if findings.stopped:
+        yield "Time ended the search before it was through."
+    if findings.front.kind == "columns":
+        yield "Columns that are not chosen may matter too: others can stand for them."
+    yield from treatment_sentences(findings.table.treatments)
+    yield screen.NOT_A_CAUSE
 
 
 def _key_figures(findings: SelectionFindings) -> Iterator[KeyFigure]:
@@ -100,27 +146,32 @@ def _guessing(findings: SelectionFindings) -> ComparedModel | None:
     return next((one for one in models if one.family == "guessing"), None)
 
 
-def summary_lines(findings: SelectionFindings) -> tuple[str, ...]:
+def _honest(findings: SelectionFindings) -> str:
+    """Return the honest error beside those of others, or that there is none."""
+    if not (findings.n_outer or findings.run.too_few_rows):
+        return "No honest error was measured."
+    return honest_sentence(findings.comparison, _NAMES[findings.front.kind], findings.unit)
+
+
+def _summary(findings: SelectionFindings) -> tuple[str, ...]:
     """Return the report in a few plain sentences."""
     front = findings.front
-    honest = (
-        honest_sentence(findings.comparison, _NAMES[front.kind], findings.unit)
-        if findings.n_outer or findings.run.too_few_rows
-        else "No honest error was measured."
-    )
     stopped = "Time ended the search before it was through." if findings.stopped else ""
-    lines = (tried_sentence(front), choice_sentence(front), honest, stopped)
+    lines = (tried_sentence(front), choice_sentence(front), _honest(findings), stopped)
     return tuple(line for line in lines if line)
 
 
-def sections(findings: SelectionFindings) -> Iterator[Section]:
+def _sections(findings: SelectionFindings) -> Iterator[Section]:
     """Yield all sections in order."""
     front = findings.front
     columns = front.kind == "columns"
     yield Section(
         "front",
         "What each column buys" if columns else "What a longer formula buys",
-        tuple(front_blocks(findings, front, compared=findings.comparison is not None)),
+        (
+            paragraph(tried_sentence(front), choice_parts(front)),
+            *front_blocks(findings, front, compared=findings.comparison is not None),
+        ),
     )
     if not columns:
         yield Section("features", "What it is made of", tuple(feature_blocks(findings, front)))
@@ -171,13 +222,12 @@ def _methods(findings: SelectionFindings) -> Section:
     )
 
 
-def references(findings: SelectionFindings) -> tuple[tuple[str, str], ...]:
-    """Return the works that this report cites, short and in full."""
-    del findings
-    return (
-        (
-            "Mierswa 2009",
-            "Mierswa, I. (2009). Non-Convex and Multi-Objective Optimization in Data Mining. "
-            "Dissertation, TU Dortmund.",
-        ),
-    )
+OUTLINE = Outline(
+    title=_title,
+    kind=lambda findings: _KINDS[findings.front.kind],
+    lead=_lead,
+    sections=_sections,
+    summary=_summary,
+    works=lambda _: ("Mierswa 2009",),
+    facts=_facts,
+)

@@ -1,6 +1,6 @@
-"""The report about a table with more columns than rows: which columns come back, and how good.
+"""The report about a table with more columns than rows: which are chosen again, and how good.
 
-Its parts are those of an outline, as `parsimon.report.sections` asks for them.
+Read `OUTLINE` first: it names the parts.
 """
 
 import math
@@ -12,33 +12,33 @@ from parsimon.report.document import (
     Figure,
     Heading,
     KeyFigure,
-    KeyFigures,
     Section,
     Table,
 )
+from parsimon.report.sections import _first_screen as screen
 from parsimon.report.sections._blocks import bullets, note, paragraph
+from parsimon.report.sections._outline import Outline
 from parsimon.report.sections._phrases import clean, count, joined
 from parsimon.report.sections._run import again, options, run_facts, software
 from parsimon.report.wide_findings import StableColumn, WideFindings
 
-__all__ = ["facts", "lead", "references", "sections", "subtitle", "summary_lines", "title"]
-
 _NAMED = 6
+_WORKS = (
+    "Clark 2011",
+    "Meinshausen and Bühlmann 2010",
+    "Nogueira et al. 2018",
+    "Shah and Samworth 2013",
+    "Tusher et al. 2001",
+)
 
 
-def title(findings: WideFindings) -> str:
+def _title(findings: WideFindings) -> str:
     """Return the report's title."""
     table = findings.table
-    return f"Which columns of {clean(table.name)} tell {clean(table.target)}"
+    return f"Which columns of {clean(table.name)} predict {clean(table.target)}"
 
 
-def subtitle(findings: WideFindings) -> str:
-    """Return the line below the title."""
-    run = findings.run
-    return f"Many columns, few rows: a report written by Parsimon {run.version} on {run.date}"
-
-
-def facts(findings: WideFindings) -> tuple[tuple[str, str], ...]:
+def _facts(findings: WideFindings) -> tuple[tuple[str, str], ...]:
     """Return the lines of the front page: what is said, and its value."""
     table = findings.table
     lines = [
@@ -52,72 +52,110 @@ def facts(findings: WideFindings) -> tuple[tuple[str, str], ...]:
     return (*lines, *run_facts(findings.run))
 
 
-def lead(findings: WideFindings) -> tuple[Block, ...]:
+def _lead(findings: WideFindings) -> tuple[Block, ...]:
     """Return what comes before the first section."""
-    figures = [
-        KeyFigure(f"{findings.n_kept:,}", "stable columns", f"of {findings.table.n_columns:,}"),
-        KeyFigure(
-            f"{findings.area:.2f}",
-            "AUC on other rows" if findings.table.classes else "concordance on other rows",
-            f"± {findings.area_sd:.2f} over the fits",
+    return screen.first_screen(
+        _answer(findings),
+        (_good(findings),),
+        screen.shown_large(_key_figures(findings)),
+        _figures(findings, "totals"),
+        screen.sure_and_unsure(
+            (_found(findings), _wrong(findings)) if _kept(findings) else (),
+            (_screened_names(findings),),
+            tuple(_doubts(findings)),
         ),
-        KeyFigure(
-            f"{findings.stability[0]:.2f}",
-            "stability",
-            f"{findings.stability[1]:.2f} to {findings.stability[2]:.2f}; 0 is chance, 1 the same",
-        ),
-    ]
-    said = summary_lines(findings)
-    done = _treatments(findings)
-    return (
-        KeyFigures(tuple(figures)),
-        paragraph(*said),
-        *((bullets(*done),) if done else ()),
     )
 
 
-def summary_lines(findings: WideFindings) -> tuple[str, ...]:
+def _summary(findings: WideFindings) -> tuple[str, ...]:
     """Return the report in a few plain sentences."""
-    return (_found(findings), _wrong(findings), _good(findings))
+    found = (_found(findings), _wrong(findings)) if _kept(findings) else ()
+    return (_answer(findings), *found, _good(findings))
+
+
+def _answer(findings: WideFindings) -> str:
+    """Return which columns predict whichever rows are taken."""
+    kept, target = _kept(findings), clean(findings.table.target)
+    if not kept:
+        return (
+            f"No column surely predicts {target}: none is chosen again and again from other rows."
+        )
+    verb = "predicts" if findings.n_kept == 1 else "predict"
+    which = "either half of the rows" if findings.n_splits == 1 else "most halves of the rows"
+    return f"{_listed(findings, kept)} {verb} {target}, chosen from {which}."
+
+
+def _kept(findings: WideFindings) -> list[str]:
+    return [clean(one.name) for one in findings.columns if one.kept]
+
+
+def _listed(findings: WideFindings, names: list[str]) -> str:
+    shown = names[:_NAMED]
+    more = findings.n_kept - len(shown)
+    return f"{', '.join(shown)} and {more:,} more" if more > 0 else joined(shown)
+
+
+def _key_figures(findings: WideFindings) -> Iterator[KeyFigure]:
+    yield KeyFigure(f"{findings.n_kept:,}", "stable columns", f"of {findings.table.n_columns:,}")
+    bound = dict(findings.expected_false)["meinshausen_buhlmann"]
+    if findings.n_kept:
+        yield KeyFigure(f"{bound:.2g}", "of them expected by chance", "at most")
+    yield KeyFigure(
+        f"{findings.area:.2f}",
+        "AUC on other rows" if findings.table.classes else "concordance on other rows",
+        f"± {findings.area_sd:.2f} over the fits",
+    )
+    value, low, high = findings.stability
+    yield KeyFigure(
+        f"{value:.2f}", "stability", f"{low:.2f} to {high:.2f}; 0 is chance, 1 the same"
+    )
 
 
 def _found(findings: WideFindings) -> str:
-    fits = 2 * findings.n_splits
-    share = f"{100 * findings.threshold:.0f} %"
-    kept = [one for one in findings.columns if one.kept]
-    if not kept:
-        return (
-            f"No column was selected in {share} of the {fits:,} fits to halves of the rows, so "
-            "none can be called stable; more rows are needed, or columns must be grouped."
-        )
-    names = [clean(one.name) for one in kept[:_NAMED]]
-    more = f" and {findings.n_kept - len(names):,} more" if findings.n_kept > len(names) else ""
-    listed = ", ".join(names) + more if more else joined(names)
     return (
-        f"{count(findings.n_kept, 'column')} came back in at least {share} of the {fits:,} fits to "
-        f"halves of the rows: {listed}."
+        f"{count(findings.n_kept, 'column')} {_were(findings.n_kept)} chosen in at least "
+        f"{100 * findings.threshold:.0f} % of the {2 * findings.n_splits:,} fits to halves of the "
+        f"rows: {_listed(findings, _kept(findings))}."
     )
+
+
+def _doubts(findings: WideFindings) -> Iterator[str]:
+    """Yield what keeps a reader careful, the gravest first."""
+    if not _kept(findings):
+        yield (
+            f"No column was selected in {100 * findings.threshold:.0f} % of the "
+            f"{2 * findings.n_splits:,} fits to halves of the rows; more rows are needed, or "
+            "columns must be grouped."
+        )
+    yield from _treatments(findings)
+    if findings.suspects:
+        rows = joined([f"{one.row} ({clean(one.label)})" for one in findings.suspects])
+        many = "Row" if len(findings.suspects) == 1 else "Rows"
+        yield f"{many} {rows} may have the wrong label."
+    if any(one.alike for one in findings.columns if one.kept):
+        yield "Some of these columns stand for others that say the same: see the table."
+    yield screen.NOT_A_CAUSE
+
+
+def _were(n: int) -> str:
+    return "was" if n == 1 else "were"
 
 
 def _wrong(findings: WideFindings) -> str:
     bounds = dict(findings.expected_false)
     sentence = (
-        f"By chance alone at most {bounds['meinshausen_buhlmann']:.2g} columns would be expected "
-        "to come back so often"
+        f"By chance alone at most {bounds['meinshausen_buhlmann']:.2g} columns would be chosen so "
+        "often"
     )
     permuted = bounds["permuted"]
     if math.isnan(permuted):
         return f"{sentence}."
-    return f"{sentence}; with the target permuted {permuted:.2g} did."
+    return f"{sentence}; with the target permuted {permuted:.2g} were."
 
 
 def _good(findings: WideFindings) -> str:
-    measure = "AUC" if findings.table.classes else "concordance"
-    sentence = (
-        f"Models of a half have an {measure} of {findings.area:.2f} on the other half"
-        if measure == "AUC"
-        else f"Models of a half have a concordance of {findings.area:.2f} with the other half"
-    )
+    what = "an AUC" if findings.table.classes else "a concordance"
+    sentence = f"Models of a half have {what} of {findings.area:.2f} on the other half"
     if math.isnan(findings.null_sd):
         return f"{sentence}; guessing has 0.5."
     return f"{sentence}; guessing has 0.50 ± {findings.null_sd:.2f}."
@@ -134,8 +172,8 @@ def _treatments(findings: WideFindings) -> tuple[str, ...]:
     if table.n_filled:
         said.append(f"{count(table.n_filled, 'empty cell')} got the median of the column.")
     if table.n_without_target:
-        were = "was" if table.n_without_target == 1 else "were"
-        said.append(f"{count(table.n_without_target, 'row')} without a target {were} left out.")
+        n = table.n_without_target
+        said.append(f"{count(n, 'row')} without a target {_were(n)} left out.")
     if table.left_out:
         names = [clean(name) for name in table.left_out[:_NAMED]]
         rest = len(table.left_out) - len(names)
@@ -146,7 +184,7 @@ def _treatments(findings: WideFindings) -> tuple[str, ...]:
     return tuple(said)
 
 
-def sections(findings: WideFindings) -> Iterator[Section]:
+def _sections(findings: WideFindings) -> Iterator[Section]:
     """Return all sections in order."""
     yield _columns(findings)
     yield _models(findings)
@@ -155,7 +193,7 @@ def sections(findings: WideFindings) -> Iterator[Section]:
     yield _methods(findings)
 
 
-def _figures(findings: WideFindings, *names: str) -> tuple[Block, ...]:
+def _figures(findings: WideFindings, *names: str) -> tuple[Figure, ...]:
     found = (findings.picture(name) for name in names)
     return tuple(Figure(one.name, one) for one in found if one is not None)
 
@@ -183,15 +221,15 @@ def _columns(findings: WideFindings) -> Section:
     )
     return Section(
         "columns",
-        "Which columns come back",
+        "Which columns are chosen from other rows",
         (
             paragraph(
                 f"The two halves of a split share {findings.observed_coincidences:.1f} columns on "
                 f"average; random selections of the same sizes would share "
                 f"{findings.expected_coincidences:.2g}, and with a permuted target they share "
                 f"{findings.permuted_coincidences:.2g}. Fits of different splits share rows, so "
-                "that a column which tells the target in these rows by luck comes back too: the "
-                "permuted target is the stricter yardstick."
+                "that a column which predicts the target in these rows by luck is chosen again "
+                "too: the permuted target is the stricter yardstick."
             ),
             table,
             *_screened(findings),
@@ -200,19 +238,28 @@ def _columns(findings: WideFindings) -> Section:
     )
 
 
-def _screened(findings: WideFindings) -> tuple[Block, ...]:
-    """Return which other columns a regression on each alone would name."""
+def _screened_names(findings: WideFindings) -> str:
+    """Return which other columns a regression on each alone would name; empty if none."""
     names = [clean(name) for name in findings.screened[:_NAMED]]
     if not names:
-        return ()
+        return ""
     rest = len(findings.screened) - len(names)
-    named = count(len(findings.screened), "more column")
+    return (
+        f"A regression on each column alone names {count(len(findings.screened), 'more column')} "
+        "at a false discovery rate of 5 %: "
+        + (f"{', '.join(names)} and {rest:,} more." if rest else f"{joined(names)}.")
+    )
+
+
+def _screened(findings: WideFindings) -> tuple[Block, ...]:
+    said = _screened_names(findings)
+    if not said:
+        return ()
     return (
         paragraph(
-            f"A regression on each column alone names {named} at a false discovery rate of 5 %: "
-            + (f"{', '.join(names)} and {rest:,} more. " if rest else f"{joined(names)}. ")
-            + "Their effect may be real, but is small beside the scatter that is typical of all "
-            "columns, or others tell the same and leave them no place."
+            said,
+            "Their effect may be real, but is small beside the scatter that is typical of all "
+            "columns, or others say the same and leave them no place.",
         ),
     )
 
@@ -314,33 +361,12 @@ def _methods(findings: WideFindings) -> Section:
     )
 
 
-def references(findings: WideFindings) -> tuple[tuple[str, str], ...]:
-    """Return the works that this report cites, short and in full."""
-    del findings
-    return (
-        (
-            "Clark 2011",
-            "Clark, A. R. J. (2011). Multi-Objective ROC Learning for Classification. PhD thesis, "
-            "University of Exeter.",
-        ),
-        (
-            "Meinshausen and Bühlmann 2010",
-            "Meinshausen, N. and Bühlmann, P. (2010). Stability selection. Journal of the Royal "
-            "Statistical Society B 72, 417–473.",
-        ),
-        (
-            "Nogueira et al. 2018",
-            "Nogueira, S., Sechidis, K. and Brown, G. (2018). On the stability of feature "
-            "selection algorithms. Journal of Machine Learning Research 18(174), 1–54.",
-        ),
-        (
-            "Shah and Samworth 2013",
-            "Shah, R. D. and Samworth, R. J. (2013). Variable selection with error control. "
-            "Journal of the Royal Statistical Society B 75, 55–80.",
-        ),
-        (
-            "Tusher et al. 2001",
-            "Tusher, V. G., Tibshirani, R. and Chu, G. (2001). Significance analysis of "
-            "microarrays applied to the ionizing radiation response. PNAS 98, 5116–5121.",
-        ),
-    )
+OUTLINE = Outline(
+    title=_title,
+    kind=lambda _: "Many columns, few rows",
+    lead=_lead,
+    sections=_sections,
+    summary=_summary,
+    works=lambda _: _WORKS,
+    facts=_facts,
+)

@@ -1,39 +1,35 @@
-"""Families of models behind one seam; a new family is a module here and its own package.
+"""Families of models behind one seam; a new family is a value in a module here.
 
-Read `ModelFamily` first: `GaussianProcesses` in `gp` and `Phylogeny` in `phylo` are the examples.
-Each adapter is imported where it is used, so that a report loads no family that it does not ask.
+Read `family.Family` and `family.Fitted` first: `plain` has families of ten lines, `kernel_search`
+one that searches and has a section of its own; `registered` is the table of their names.
 """
 
-from parsimon.statistician.families._family import (
-    Description,
-    FamilyResult,
-    ModelCandidate,
-    ModelFamily,
+from parsimon.statistician.families._size import (
+    ModelSize,
+    model_size,
+    size_of_numbers,
+    total_size,
+)
+from parsimon.statistician.families.family import (
+    Family,
+    Fitted,
     OwnPredictions,
     Prediction,
     Question,
+    Setting,
     predicted,
-)
-from parsimon.statistician.families._size import (
-    ModelSize,
-    columns_of,
-    model_size,
-    size_of_numbers,
-    together,
 )
 
 __all__ = [
-    "Description",
-    "FamilyResult",
-    "ModelCandidate",
-    "ModelFamily",
+    "Family",
+    "Fitted",
     "ModelSize",
     "OwnPredictions",
     "Prediction",
     "Question",
-    "columns_of",
+    "Setting",
     "model_size",
     "predicted",
     "size_of_numbers",
-    "together",
+    "total_size",
 ]

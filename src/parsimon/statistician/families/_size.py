@@ -25,7 +25,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit, gammaln
 
-from parsimon._typing import Array, Indices
+from parsimon._typing import Array
 
 if TYPE_CHECKING:
     from parsimon.features import Expression
@@ -122,7 +122,7 @@ def size_of_numbers(
     return _of_numbers(table.all_used, table.chosen(used) + table.numbers(numbers), numbers)
 
 
-def together(sizes: Iterable[ModelSize]) -> ModelSize:
+def total_size(sizes: Iterable[ModelSize]) -> ModelSize:
     """Return the size of several models that answer together, such as one for each class."""
     parts = list(sizes)
     if len(parts) == 1:
@@ -226,7 +226,7 @@ def _support(model: Any, table: _Table) -> ModelSize:
 def _class_by_class(model: Any, table: _Table) -> ModelSize:
     """Add up the functions of each class against the rest."""
     parts = [_measured(one, table, table.X)[0] for one in model.estimators_]
-    whole = together(parts)
+    whole = total_size(parts)
     machines = [_last(one)[0] for one in model.estimators_]
     if not all(hasattr(one, "support_") for one in machines):
         return whole
@@ -335,7 +335,8 @@ def machine_freedom(model: Any, given: Any) -> float:
     gamma = model.gamma
     if isinstance(gamma, str):
         gamma = 1.0 / (X.shape[1] * (float(X.var()) or 1.0 if gamma == "scale" else 1.0))
-    options = {"gamma": gamma, "degree": model.degree, "coef0": model.coef0}
+    own = {name: getattr(model, name) for name in ("degree", "coef0") if hasattr(model, name)}
+    options = {"gamma": gamma, "degree": 3, "coef0": 0.0} | own
     K = pairwise_kernels(X, metric=kernel, filter_params=True, **options)
     slopes = getattr(model, "slopes_", None)
     slope = 1.0 if slopes is None else (slopes.above + slopes.below) / 2
@@ -492,9 +493,3 @@ _MEASURES: tuple[tuple[Callable[[Any], bool], Callable[[Any, _Table], ModelSize]
     (_is_forest, _trees),
     (_has("_predictors"), _boosted),
 )
-
-
-def columns_of(places: Indices | Sequence[int], columns: Sequence[str]) -> int:
-    """Return how many columns of the table some variables come from; `columns` has one for each."""
-    known = [columns[place] for place in places if 0 <= place < len(columns)]
-    return len(set(known))

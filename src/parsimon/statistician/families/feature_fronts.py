@@ -1,4 +1,4 @@
-"""Fronts of features as contenders: a formula of a few columns, and a linear model of a few.
+"""Fronts of features as families: a formula of a few columns, and a linear model of a few.
 
 `FORMULA` answers beside the other families of a report and `few_columns` makes what a selection
 compares; both are searches for a front, of which one solution answers.
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from parsimon.statistician.families.contender import Contender, Setting
+from parsimon.statistician.families.family import Family, Setting
 
 if TYPE_CHECKING:
     from parsimon.features import Expression
@@ -56,10 +56,10 @@ def _few_columns(setting: Setting, **options: Any) -> Any:
     return ParetoSelector(task=setting.task, random_state=setting.seed, fixed=fixed, **options)
 
 
-FORMULA = Contender(
+FORMULA = Family(
     name="short formula",
     key="formula",
-    family="features",
+    kind="features",
     words="a formula of a few columns, from a Pareto front",
     make=_formula,
     most_rows=_FEW_ROWS,
@@ -67,23 +67,23 @@ FORMULA = Contender(
 )
 
 
-def formulas(**options: Any) -> Contender:
+def formulas(**options: Any) -> Family:
     """Return a thorough search for formulas, with options of `ParetoConstructor`."""
-    return Contender(
+    return Family(
         name=FORMULA.name,
         key=FORMULA.key,
-        family=FORMULA.family,
+        kind=FORMULA.kind,
         words=FORMULA.words,
         make=partial(_formula, **options),
     )
 
 
-def few_columns(**options: Any) -> Contender:
+def few_columns(**options: Any) -> Family:
     """Return a search for columns, with options of `ParetoSelector`."""
-    return Contender(
+    return Family(
         name="few columns",
         key="columns",
-        family="features",
+        kind="features",
         words="a weighted sum of a few variables, from a Pareto front",
         make=partial(_few_columns, **options),
     )

@@ -58,7 +58,7 @@ def read_cells(column: "pd.Series[Any]") -> Cells:
     renumbered = np.full(len(distinct) + 1, -1, dtype=np.intp)
     is_text = np.zeros(len(distinct) + 1, dtype=bool)
     for place, value in enumerate(distinct):
-        text = label(value)
+        text = write_cell(value)
         if text not in MISSING_WORDS:
             renumbered[place] = places.setdefault(text, len(places))
             is_text[place] = isinstance(value, str)
@@ -75,7 +75,7 @@ def _factorised(column: "pd.Series[Any]") -> tuple[AnyArray, list[Any]]:
     return codes, distinct.tolist()
 
 
-def label(value: Any) -> str:
+def write_cell(value: Any) -> str:
     """Return a cell as a person would write it: 1.0 is "1"."""
     if isinstance(value, float | np.floating) and _is_short_whole(float(value)):
         return str(int(value))
@@ -293,7 +293,7 @@ def is_yes_or_no(labels: Sequence[str]) -> bool:
     return len(words & _YES) == 1 and len(words & _NO) == 1
 
 
-def short(level: str, most: int = 60) -> str:
+def shorten_level(level: str, most: int = 60) -> str:
     """Return a level that is not too long for a name."""
     return level if len(level) <= most else f"{level[: most - 1]}…"
 

@@ -83,7 +83,7 @@ def _visible(character: str) -> str:
     return "" if character in _TURNING or unicodedata.category(character) == "Cc" else character
 
 
-def column_names(names: Iterable[Any]) -> tuple[str, ...]:
+def clean_names(names: Iterable[Any]) -> tuple[str, ...]:
     """Return a name of its own for each column: cleaned, or "column 3" if empty or taken."""
     cleaned = [_name(name) for name in names]
     result: list[str] = []
@@ -131,7 +131,7 @@ def fingerprint(frame: "pd.DataFrame", *, index: bool = False, beside: str = "")
 def named_frame(table: Any) -> "pd.DataFrame":
     """Return the table with cleaned names; the cells are not copied."""
     frame = as_frame(table)
-    return frame.set_axis(list(column_names(frame.columns)), axis=1)
+    return frame.set_axis(list(clean_names(frame.columns)), axis=1)
 
 
 def find_column(frame: "pd.DataFrame", name: str) -> tuple["pd.Series[Any]", str]:

@@ -58,7 +58,7 @@ _RANGE = re.compile(
 )
 
 
-def in_order(labels: Sequence[str]) -> tuple[str, ...]:
+def sort_labels(labels: Sequence[str]) -> tuple[str, ...]:
     """Return labels sorted: numbers by size before words, words whatever their case."""
 
     def key(text: str) -> tuple[float, str, str]:

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from parsimon._checks import shorten
-from parsimon._data import refuse_scale
+from parsimon._data import (
+    FEWEST_ROWS_OF_CLASS,
+    MOST_NUMBERED_CLASSES,
+    holds_classes,
+    refuse_scale,
+)
 from parsimon._typing import AnyArray, Array, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import Task, Treatment
@@ -20,20 +25,18 @@ from parsimon.statistician.prepare.cells import (
     ReadNumbers,
     affirmative,
     is_number,
-    label,
     number_treatments,
     numbers_of,
     read_cells,
     read_numbers,
+    write_cell,
 )
 from parsimon.statistician.prepare.frames import as_frame, find_column
-from parsimon.statistician.prepare.orders import in_order
+from parsimon.statistician.prepare.orders import sort_labels
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Of many classes, one that is smaller cannot be in both parts of a fold and is left out.
-FEWEST_ROWS_OF_CLASS = 3
 MOST_CLASSES = 20
 
 
@@ -44,7 +47,7 @@ def find_class(name: str, counts: Mapping[str, int], wanted: str) -> str:
         return wanted if wanted in counts else alike[0]
     raise InvalidInputError(
         f"The positive class {wanted!r} is not among the classes of {name!r}: "
-        f"{shorten(in_order(list(counts)), 12)}."
+        f"{shorten(sort_labels(list(counts)), 12)}."
     )
 
 
@@ -64,7 +67,7 @@ def rare_classes(name: str, counts: Mapping[str, int]) -> list[str]:
     return rare
 
 
-def check_classes(name: str, counts: Mapping[str, int], asked: str = "") -> None:
+def check_class_sizes(name: str, counts: Mapping[str, int], asked: str = "") -> None:
     """Refuse one class alone and a class with a single row."""
     if len(counts) == 1:
         raise InvalidInputError(
@@ -86,7 +89,7 @@ def ordered_classes(counts: Mapping[str, int], asked: str = "") -> tuple[str, ..
     It is the one that was asked for, the one that says yes, the rarer one, or the second in order,
     whichever applies first.
     """
-    classes = in_order(list(counts))
+    classes = sort_labels(list(counts))
     if len(classes) != 2:
         return classes
     first, second = classes
@@ -97,8 +100,6 @@ def ordered_classes(counts: Mapping[str, int], asked: str = "") -> tuple[str, ..
 
 
 FEWEST_ROWS = 5
-# The ten digits; whole numbers with more values are a quantity.
-_MOST_NUMBERED_CLASSES = 10
 _NEARLY_ALL = 0.95
 # Columns that go together agree oftener than independent ones: ten times so in tables of answers
 # on scales (fair, affairs), while rows entered twice are beyond this.
@@ -181,11 +182,7 @@ def _is_quantity(numbers: ReadNumbers | None) -> bool:
     if numbers is None:
         return False
     present = numbers.values[~np.isnan(numbers.values)]
-    n_distinct = len(np.unique(present))
-    if n_distinct <= 2:
-        return False
-    few = n_distinct <= min(_MOST_NUMBERED_CLASSES, len(present) // FEWEST_ROWS_OF_CLASS)
-    return not (few and np.all(present == np.floor(present)))
+    return not holds_classes(present)
 
 
 def _as_number(frame: "pd.DataFrame", name: str, numbers: ReadNumbers | None) -> TargetColumn:
@@ -218,7 +215,7 @@ def _as_classes(frame: "pd.DataFrame", name: str, cells: Cells, positive: Any) -
     treatments = _rows_left_out(name, kept)
     _check_rows(name, int(kept.sum()))
     counts = dict(zip(cells.labels, cells.counts.tolist(), strict=True))
-    asked = "" if positive is None else find_class(name, counts, label(positive))
+    asked = "" if positive is None else find_class(name, counts, write_cell(positive))
     # Against one class that was asked for, small classes are part of the rest.
     rare = [] if asked or len(counts) <= 2 else rare_classes(name, counts)
     for one in rare:
@@ -227,7 +224,7 @@ def _as_classes(frame: "pd.DataFrame", name: str, cells: Cells, positive: Any) -
         )
         kept &= cells.codes != cells.labels.index(one)
     _check_rows(name, int(kept.sum()))
-    check_classes(name, counts, asked)
+    check_class_sizes(name, counts, asked)
     classes = ordered_classes(counts, asked)
     codes = [classes.index(one) if one in counts else -1 for one in cells.labels]
     return TargetColumn(
@@ -268,7 +265,7 @@ def _agree_seldom(rows: "pd.DataFrame", count: int) -> bool:
     levels = [column.value_counts(dropna=False).to_numpy() for _, column in rows.items()]
     n = len(rows)
     alike = math.prod(float(np.sum((one / n) ** 2)) for one in levels)
-    fine = max(map(len, levels)) > _MOST_NUMBERED_CLASSES
+    fine = max(map(len, levels)) > MOST_NUMBERED_CLASSES
     return fine and count > _BEYOND_CHANCE * alike * n * (n - 1) / 2
 
 

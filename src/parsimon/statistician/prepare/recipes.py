@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.covariance import ledoit_wolf_shrinkage
 
 from parsimon._typing import AnyArray, Array
-from parsimon.pareto.front import number
+from parsimon.pareto.front import write_number
 from parsimon.report.findings import Treatment, Variable
 from parsimon.statistician.prepare.cells import (
     ISO,
@@ -27,7 +27,7 @@ from parsimon.statistician.prepare.cells import (
     read_cells,
     read_dates,
     read_numbers,
-    short,
+    shorten_level,
 )
 from parsimon.structures import LevelRows
 
@@ -114,7 +114,7 @@ class NumberColumn:
     def treatments(self, encoded: Encoded) -> tuple[Treatment, ...]:
         """Say how cells were read, and how many were filled."""
         return encoded.said + _said(
-            "cells_filled", self.column, encoded.n_missing, number(self.fill)
+            "cells_filled", self.column, encoded.n_missing, write_number(self.fill)
         )
 
 
@@ -197,7 +197,7 @@ class LevelsColumn:
     @property
     def variables(self) -> tuple[VariableSource, ...]:
         """A variable for each level, then for other levels, then for missing cells."""
-        names = [f"{self.column} = {short(level)}" for level in self.levels]
+        names = [f"{self.column} = {shorten_level(level)}" for level in self.levels]
         if self.plain:
             names = [self.column]
         names += [f"{self.column} = other"] * self._other_shown
@@ -242,12 +242,14 @@ class LevelsColumn:
         """
         read = read_cells(cells)
         if not self.order:
-            return LevelRows(read.codes)
+            return LevelRows(read.codes, labels=read.labels)
         places = {
             level: place - (len(self.order) - 1) / 2 for place, level in enumerate(self.order)
         }
         return LevelRows(
-            read.codes, read.spread([places.get(one, 0.0) for one in read.labels], 0.0)
+            read.codes,
+            read.spread([places.get(one, 0.0) for one in read.labels], 0.0),
+            read.labels,
         )
 
     def treatments(self, encoded: Encoded) -> tuple[Treatment, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parsimon._typing import Array
-from parsimon.pareto.front import number
+from parsimon.pareto.front import write_number
 from parsimon.report.findings import Treatment
 from parsimon.statistician.prepare.cells import (
     ISO,
@@ -30,7 +30,7 @@ from parsimon.statistician.prepare.cells import (
     read_dates,
     read_numbers,
 )
-from parsimon.statistician.prepare.orders import in_order, order_of
+from parsimon.statistician.prepare.orders import order_of, sort_labels
 from parsimon.statistician.prepare.recipes import DateColumn, LevelsColumn, NumberColumn, Recipe
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _number(numbers: ReadNumbers, name: str) -> Recognised:
     indicated = _worth_indicating(numbers.n_missing, len(numbers.values))
     low, high = float(present.min()), float(present.max())
     if low == high and not indicated:
-        return _left_out("column_constant", name, value=number(low))
+        return _left_out("column_constant", name, value=write_number(low))
     if _is_identifier(present, name):
         return _left_out("column_identifier", name)
     if _is_repeated_identifier(present, name):
@@ -179,10 +179,12 @@ def _number(numbers: ReadNumbers, name: str) -> Recognised:
         column=name, fill=fill, decimal=numbers.decimal, indicated=indicated, binary=binary
     )
     treatments = number_treatments(name, numbers)
-    treatments += _gaps(name, numbers.n_missing, number(fill), indicated)
+    treatments += _gaps(name, numbers.n_missing, write_number(fill), indicated)
     suspicious = suspicious_value(present)
     if suspicious is not None:
-        treatments.append(_said("suspicious_value", name, suspicious[1], number(suspicious[0])))
+        treatments.append(
+            _said("suspicious_value", name, suspicious[1], write_number(suspicious[0]))
+        )
     values = recipe.encode_values(numbers.values)
     return Recognised(recipe=recipe, treatments=tuple(treatments), values=values)
 
@@ -271,7 +273,7 @@ def _levels(
     if not truth and len(counts) > max(2.0, _IDENTIFYING_SHARE * n_cells):
         return _without_levels(_said("column_identifier", name, 0), read)
     least = _support(counts)
-    levels = in_order(read.labels)
+    levels = sort_labels(read.labels)
     supported = tuple(level for level in levels if counts[level] >= least)
     if sum(counts[level] for level in supported) < _SHARE_SUPPORTED * n_cells:
         return _without_levels(_said("column_names", name, len(levels)), read)

@@ -1,7 +1,6 @@
 """The report about a table: which sections it has, and the same in a few sentences.
 
-`title`, `subtitle`, `facts`, `lead`, `sections`, `references` and `summary_lines` are the parts of
-an outline, as `parsimon.report.sections` asks for them.
+Read `OUTLINE` first: it names the parts.
 """
 
 import math
@@ -9,9 +8,10 @@ from collections.abc import Iterator
 
 from parsimon.report.document import Block, Section
 from parsimon.report.findings import Findings
+from parsimon.report.sections._outline import Outline
 from parsimon.report.sections._phrases import clean, count, percent, quoted
 from parsimon.report.sections._scope import Scope, why_no_outer_folds, words_of
-from parsimon.report.sections.table.answer import certainty_lists, first_screen
+from parsimon.report.sections.table.answer import answer_screen, certainty_lists
 from parsimon.report.sections.table.checking import (
     again_sentences,
     calibration_sentences,
@@ -27,25 +27,23 @@ from parsimon.report.sections.table.classes import (
     joint_sentences,
 )
 from parsimon.report.sections.table.families import guess_miss, recommended_line, which_model
-from parsimon.report.sections.table.front_page import facts, subtitle, the_table, title
+from parsimon.report.sections.table.front_page import page_title, the_table
 from parsimon.report.sections.table.honesty import honest_sentences
-from parsimon.report.sections.table.methods import methods, references
+from parsimon.report.sections.table.methods import cited, methods
 from parsimon.report.sections.table.pictures import strongest_picture
 from parsimon.report.sections.table.rows import rows_explained, rows_of_classes
-from parsimon.report.sections.table.trade_off import formulas, knee_sentence, trade_off
+from parsimon.report.sections.table.trade_off import formula_sections, kernel_search, knee_sentence
 from parsimon.report.sections.table.variables import what_matters
-
-__all__ = ["facts", "lead", "references", "sections", "subtitle", "summary_lines", "title"]
 
 _MOST_LINES = 10
 _MOST_CLASSES = 4
 
 
-def lead(findings: Findings) -> tuple[Block, ...]:
+def _lead(findings: Findings) -> tuple[Block, ...]:
     """Return the first screen: the answer, with a picture, and how far it goes."""
     scopes = tuple(Scope(findings=findings, place=k) for k in range(len(findings.studies)))
     if len(scopes) == 1:
-        return first_screen(scopes[0])
+        return answer_screen(scopes[0])
     return (
         *all_classes(scopes),
         *strongest_picture(scopes),
@@ -53,7 +51,7 @@ def lead(findings: Findings) -> tuple[Block, ...]:
     )
 
 
-def sections(findings: Findings) -> Iterator[Section]:
+def _sections(findings: Findings) -> Iterator[Section]:
     """Yield all sections below the first screen, what serves to look things up last."""
     scopes = tuple(Scope(findings=findings, place=k) for k in range(len(findings.studies)))
     yield from which_model(findings)
@@ -64,8 +62,8 @@ def sections(findings: Findings) -> Iterator[Section]:
         yield from filter(None, [rows_of_classes(scopes[0])])
     yield how_to_use(scopes)
     if len(scopes) == 1:
-        yield trade_off(scopes[0])
-    yield from formulas(findings)
+        yield from kernel_search(scopes[0])
+    yield from formula_sections(findings)
     yield the_table(scopes[0])
     yield methods(scopes)
 
@@ -79,7 +77,7 @@ def _study(scope: Scope) -> Iterator[Section]:
     yield trust(scope)
 
 
-def summary_lines(findings: Findings) -> tuple[str, ...]:
+def _summary(findings: Findings) -> tuple[str, ...]:
     """Return the report in five to ten plain sentences."""
     scopes = tuple(Scope(findings=findings, place=k) for k in range(len(findings.studies)))
     lines = [_table(findings)]
@@ -121,9 +119,11 @@ _CHOSEN = {
 
 def _structure(scope: Scope) -> str:
     """Return the structure, and what chose it; how much was tried if there is none."""
-    study = scope.study
+    study, search = scope.study, scope.study.search
+    if search is None:
+        return ""
     if not study.structure_found:
-        tried = count(study.search.n_candidates, study.search.noun)
+        tried = count(search.n_candidates, search.noun)
         better = "none is shown to be better than a constant"
         return f"The search tried {tried} on {scope.searched}; {better}."
     chosen = _CHOSEN.get(scope.choice, "").format(guide=scope.guide)
@@ -185,3 +185,13 @@ def _why(scope: Scope) -> str:
 def _end(findings: Findings) -> str:
     left_out = findings.run.skipped
     return f"Left out to save time: {', '.join(map(clean, left_out))}." if left_out else ""
+
+
+OUTLINE = Outline(
+    title=page_title,
+    kind=lambda _: "",
+    lead=_lead,
+    sections=_sections,
+    summary=_summary,
+    works=cited,
+)

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from parsimon.report.document import Block, Listing, Listings, Strong
-from parsimon.report.sections._blocks import Sentence, bullets, paragraph
+from parsimon.report.document import Block, Listings
+from parsimon.report.sections import _first_screen as screen
+from parsimon.report.sections._blocks import Sentence
 from parsimon.report.sections._phrases import count, named, opened
 from parsimon.report.sections._scope import Scope
 from parsimon.report.sections.table.claims import (
@@ -32,12 +33,13 @@ from parsimon.structures import Claim
 _MOST_DOUBTS = 6
 
 
-def first_screen(scope: Scope) -> tuple[Block, ...]:
+def answer_screen(scope: Scope) -> tuple[Block, ...]:
     """Return the first screen of a table with one question."""
-    return (
-        paragraph((Strong(answer(scope)), f" {how_well(scope)}"), rival_sentence(scope)),
+    return screen.first_screen(
+        answer(scope),
+        (how_well(scope), rival_sentence(scope)),
         key_figures(scope),
-        *strongest_picture((scope,)),
+        strongest_picture((scope,)),
         certainty_lists(scope, scope.study.claims),
     )
 
@@ -62,19 +64,13 @@ def certainty_lists(scope: Scope, claims: tuple[Claim, ...]) -> Listings:
         if one.kind != "shape" or ((one.certain or one.variables in known) and not scope.several)
     )
     scopes = [replace(scope, place=place) for place in range(len(scope.findings.studies))]
-    sure = certainties(claims) or ("Nothing.",)
+    sure = certainties(claims)
     if not certain(claims) and any(map(beats_guessing, scopes)):
         better = "new rows are predicted better than by guessing"
         sure = (f"Something here predicts {scope.target}: {better}.",)
-    perhaps = suggestions(claims, parts=scope.study.honest is not None) or ("Nothing further.",)
+    perhaps = suggestions(claims, parts=scope.study.honest is not None)
     doubts = tuple(one for one in _doubts(scope, claims) if one)[:_MOST_DOUBTS]
-    return Listings(
-        (
-            Listing("What is certain", bullets(*sure)),
-            Listing("What is suggested", bullets(*perhaps)),
-            Listing("What to doubt", bullets(*doubts)),
-        )
-    )
+    return screen.sure_and_unsure(sure, perhaps, doubts)
 
 
 def _doubts(scope: Scope, claims: tuple[Claim, ...]) -> Iterator[Sentence]:
@@ -93,7 +89,7 @@ def _doubts(scope: Scope, claims: tuple[Claim, ...]) -> Iterator[Sentence]:
         yield from beyond_claims(scope)
         yield _unshown(scope)
     if certain(claims) or suggested(claims):
-        yield "What predicts need not be a cause."
+        yield screen.NOT_A_CAUSE
     else:
         yield "This does not prove that there is nothing: more rows would help most."
 

@@ -69,7 +69,7 @@ def operating_point(roc: Roc, threshold: float) -> ThresholdChoice:
     )
 
 
-def cheapest_threshold(miss_costs: float) -> float:
+def least_cost_threshold(miss_costs: float) -> float:
     """Return the threshold of least expected cost for calibrated probabilities.
 
     If a miss costs as much as `miss_costs` false alarms, calling a row positive is cheaper once
@@ -222,7 +222,7 @@ def again_sentences(scope: Scope, *, shapes: bool = True) -> tuple[str, ...]:
 
 def _counted(scope: Scope, honest: Honest, claims: Sequence[Claim]) -> str:
     """Return how often each of some claims came back, those of equal count together."""
-    n = len(honest.folds)
+    n = sum(fold.claims is not None for fold in honest.folds)
     groups: dict[int, list[str]] = {}
     for claim in claims:
         times = _times_again(scope, honest, claim)
@@ -243,8 +243,11 @@ def _name(claim: Claim) -> str:
 
 def _times_again(scope: Scope, honest: Honest, claim: Claim) -> int | None:
     """Return on how many parts a claim came back; None if that is not known."""
-    if any(fold.claims for fold in honest.folds):
-        return sum(is_found(claim, fold.claims) for fold in honest.folds)
+    looked = [fold.claims for fold in honest.folds if fold.claims is not None]
+    if any(looked):
+        return sum(is_found(claim, found) for found in looked)
+    if not looked:
+        return None
     if claim.kind != "variable":
         return None
     return sum(claim.variables[0] in _columns(scope, fold) for fold in honest.folds)
@@ -403,7 +406,7 @@ def _costs(scope: Scope) -> list[float]:
 def _cost_table(scope: Scope, roc: Roc, anchor: str) -> Table:
     rows = []
     for cost in _costs(scope):
-        threshold = cheapest_threshold(cost)
+        threshold = least_cost_threshold(cost)
         point = operating_point(roc, threshold)
         rows.append(
             (

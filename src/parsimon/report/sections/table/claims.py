@@ -7,12 +7,11 @@ no section says more than another.
 from collections.abc import Iterable, Sequence
 
 from parsimon.report.document import Inline, Strong
-from parsimon.report.findings import Shape, Variable
 from parsimon.report.sections._blocks import Sentence
 from parsimon.report.sections._phrases import DASH, clean, count, joined, named, opened, percent
 from parsimon.report.sections._scope import Scope
 from parsimon.structures import Claim
-from parsimon.structures.claims import CERTAIN, SUGGESTED, ClaimedShape
+from parsimon.structures.claims import CERTAIN, SUGGESTED
 
 Claims = Sequence[Claim]
 _NEVER_ALL = 1 - 1e-9
@@ -39,32 +38,15 @@ def said(claim: Claim) -> str:
     return f"{clean(claim.words)} ({chance(claim)})"
 
 
-def listed(claims: Claims) -> str:
+def list_claims(claims: Claims) -> str:
     """Return claims with their probabilities in a row; their words may hold "and"."""
     return "; ".join(said(one) for one in claims)
-
-
-def variable_claim(scope: Scope, variable: Variable) -> Claim | None:
-    """Return what is claimed of the column that a variable comes from."""
-    return column_claim(scope, scope.variable(variable).column)
 
 
 def shape_claim(scope: Scope, column: str) -> Claim | None:
     """Return what is claimed of the way in which the target follows a column, if anything."""
     claim = _find(scope, "shape", {column})
     return claim if is_claimed(claim) else None
-
-
-_AGAINST: dict[ClaimedShape, tuple[Shape, ...]] = {
-    "linear": ("turning", "periodic"),
-    "smooth": ("linear", "periodic"),
-    "periodic": ("linear", "rising", "falling"),
-}
-
-
-def is_refuted(claim: Claim | None, shape: Shape) -> bool:
-    """Return whether a claim about a shape speaks against the one that a model has."""
-    return claim is not None and shape in _AGAINST.get(claim.shape, ())
 
 
 def column_claim(scope: Scope, column: str) -> Claim | None:
@@ -224,18 +206,18 @@ def claim_lines(scope: Scope, claims: Claims, *, proved: bool) -> tuple[str, ...
     `proved` says whether new rows are predicted better than by guessing.
     """
     sure, perhaps = certain(claims), suggested(claims)
-    first = f"Beyond doubt: {listed(sure)}." if sure else "Nothing is beyond doubt."
+    first = f"Beyond doubt: {list_claims(sure)}." if sure else "Nothing is beyond doubt."
     if proved and not sure:
         first = f"Something here certainly predicts {scope.target}; which column is not certain."
     elif not sure and not perhaps:
         first = nothing_shown(scope)
-    return (first, f"Suggestions, not certain: {listed(perhaps)}." if perhaps else "")
+    return (first, f"Suggestions, not certain: {list_claims(perhaps)}." if perhaps else "")
 
 
 def pairs_sentence(scope: Scope) -> str:
     """Return that not all pairs were looked at; empty if they were."""
     search = scope.study.search
-    if search.n_pairs_seen >= search.n_pairs:
+    if search is None or search.n_pairs_seen >= search.n_pairs:
         return ""
     return (
         f"The time allowed a look at {search.n_pairs_seen:,} of {count(search.n_pairs, 'pair')} of "

@@ -32,11 +32,11 @@ from parsimon.report.sections.table.claims import (
     certain,
     columns_of,
     headline,
-    listed,
+    list_claims,
     suggested,
 )
 from parsimon.report.sections.table.honesty import rival_sentence, size_figure
-from parsimon.report.sections.table.pictures import column_figures
+from parsimon.report.sections.table.pictures import effect_figures
 from parsimon.structures import Claim
 
 _MOST_PICTURES = 2
@@ -87,11 +87,11 @@ def _class(scope: Scope) -> Section | None:
     claims = [one for one in scope.claimed if one.kind != "shape"]
     if not claims:
         return None
-    shown = [figure for name in columns_of(claims) for figure in column_figures(scope, name)]
+    shown = [figure for name in columns_of(claims) for figure in effect_figures(scope, [name])]
     return Section(
         scope.anchor("class"),
         f"{scope.positive} against all others",
-        (paragraph(f"{listed(claims)}."), *shown[:_MOST_PICTURES]),
+        (paragraph(f"{list_claims(claims)}."), *shown[:_MOST_PICTURES]),
     )
 
 

@@ -26,7 +26,6 @@ from parsimon.report.sections._phrases import (
 )
 from parsimon.report.sections._scope import (
     Scope,
-    described_name,
     figures,
     miss,
     misses,
@@ -223,14 +222,15 @@ def _does(found: ModelComparison, model: ComparedModel, unit: float) -> str:
 
 
 def _saved(findings: Findings, found: ModelComparison) -> tuple[str, ...]:
-    """Say which model the file holds, and what of the page is about another."""
+    """Say which model the file holds, and what of the page is about no model."""
     chosen = found.recommended
-    if chosen.name == described_name(findings):
+    if chosen.key == "gp":
         return ("It is saved beside this report.",)
+    curves = "The curves are of what these rows support, whichever model is used."
     if chosen.family == "guessing":
         return (
-            "It is saved beside this report, and predicts the same for every row; the curves are "
-            f"those of {with_article(described_name(findings))}.",
+            "It is saved beside this report, and predicts the same for every row.",
+            curves,
         )
     own = "errors"
     if len(findings.studies) == 1:
@@ -239,10 +239,7 @@ def _saved(findings: Findings, found: ModelComparison) -> tuple[str, ...]:
             if findings.table.task == "regression"
             else f"{own}, rows and thresholds"
         )
-    return (
-        f"It is saved beside this report; {own} on this page are its own. What matters, and the "
-        f"curves, come from {with_article(described_name(findings))}.",
-    )
+    return (f"It is saved beside this report; {own} on this page are its own.", curves)
 
 
 def _table(found: ModelComparison, unit: float) -> Table:

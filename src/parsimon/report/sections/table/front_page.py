@@ -18,21 +18,9 @@ from parsimon.report.sections.table.treatments import is_doubtful, treatment_sen
 _MOST_CLASSES = 12
 
 
-def title(findings: Findings) -> str:
+def page_title(findings: Findings) -> str:
     """Return the report's title."""
     return f"What predicts {clean(findings.table.target)} in {clean(findings.table.name)}"
-
-
-def subtitle(findings: Findings) -> str:
-    """Return the line below the title."""
-    run = findings.run
-    return f"A report written by Parsimon {run.version} on {run.date}"
-
-
-def facts(findings: Findings) -> tuple[tuple[str, str], ...]:
-    """Return no lines about the run: Methods ends with them."""
-    del findings
-    return ()
 
 
 def the_table(scope: Scope) -> Section:

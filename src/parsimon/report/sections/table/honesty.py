@@ -27,8 +27,7 @@ from parsimon.report.sections._phrases import (
 )
 from parsimon.report.sections._scope import (
     Scope,
-    described_name,
-    explained,
+    explained_share,
     misses,
     the,
     why_no_outer_folds,
@@ -92,7 +91,7 @@ def _rarer_share(scope: Scope) -> float:
 
 def _number_figures(honest: Honest) -> tuple[KeyFigure, ...]:
     guess = misses(honest, honest.baseline_error.estimate)
-    share, own = explained(honest.error), short(honest.root_mean_square)
+    share, own = explained_share(honest.error), short(honest.root_mean_square)
     sure = "" if honest.miss is None or math.isnan(guess) else f"; {ends(honest.miss)}"
     return (
         KeyFigure(own, "typical miss", f"root mean square{sure}, on new rows"),
@@ -171,7 +170,7 @@ def how_well(scope: Scope) -> str:
         return (
             f"On rows never seen {_subject(scope)} is off by {off} on average (root "
             f"mean square{'' if ours is None else f', {sureness(ours)} {ends(ours)}'}); "
-            f"{_share_words(explained(honest.error))}.{_heavy(honest)}"
+            f"{_share_words(explained_share(honest.error))}.{_heavy(honest)}"
             + (f" Predicting the mean is off by {short(guess)}" if known else "")
             + (f"{_doubt(honest)}." if known else "")
         )
@@ -240,11 +239,11 @@ def _unmeasured(scope: Scope) -> str:
 def rival_sentence(scope: Scope) -> str:
     """Return how the best of the other models does on the same rows; nothing if none was asked."""
     found, honest = scope.findings.comparison, scope.honest
-    name = described_name(scope.findings) if scope.recommended is None else scope.recommended.name
-    models = () if found is None else found.models
-    ours = next((one for one in models if one.name == name), None)
-    others = [one for one in models if one.name != name and one.family != "guessing"]
-    if found is None or not others or ours is None or honest is None:
+    if found is None or honest is None:
+        return ""
+    ours = found.recommended
+    others = [one for one in found.models if one is not ours and one.family != "guessing"]
+    if not others:
         return ""
     rival = others[0]
     loss, least = rival.error.estimate, ours.error.estimate

@@ -15,13 +15,7 @@ from parsimon.report.sections._phrases import (
 )
 from parsimon.report.sections._run import again, software
 from parsimon.report.sections._scope import Scope
-from parsimon.report.sections._works import in_full
 from parsimon.structures.claims import CERTAIN
-
-
-def references(findings: Findings) -> tuple[tuple[str, str], ...]:
-    """Return the works that this report cites, short and in full, by name."""
-    return in_full(cited(findings))
 
 
 def cited(findings: Findings) -> tuple[str, ...]:
@@ -29,7 +23,7 @@ def cited(findings: Findings) -> tuple[str, ...]:
     studies, short = findings.studies, list[str]()
     if any(isinstance(one.search, KernelSearchFindings) for one in studies):
         short += ["Rasmussen and Williams 2006", "Duvenaud et al. 2013", "He 2016"]
-    searches = [one.search for one in studies if one.task == "classification"]
+    searches = [one.search for one in studies if one.search and one.task == "classification"]
     inference = {_inference(one) for one in searches}
     short += ["Minka 2001"] * any("expectation" in text for text in inference)
     short += ["Williams and Barber 1998"] * any("laplace" in text for text in inference)
@@ -48,7 +42,7 @@ def is_sparse(findings: Findings) -> bool:
     return said or "training rows" in sources
 
 
-def _inference(search: SearchFindings) -> str:
+def _inference(search: SearchFindings | None) -> str:
     return search.inference.lower() if isinstance(search, KernelSearchFindings) else ""
 
 
@@ -163,7 +157,9 @@ def _claims(scope: Scope) -> tuple[str, ...]:
     """Return where the probabilities of claims come from, and which rule chose the structure."""
     folds = ""
     doubted = (one.probability >= CERTAIN and not one.certain for one in scope.study.claims)
-    if scope.study.honest is not None or any(doubted):
+    honest = scope.study.honest
+    looked = honest is not None and any(one.claims is not None for one in honest.folds)
+    if looked or any(doubted):
         folds = "What the outer folds do not bear out is only suggested."
     return (
         "A claim’s probability is that of all structures tried which hold it, weighed by evidence "
@@ -211,6 +207,8 @@ def _classes(scope: Scope) -> tuple[str, ...]:
 
 def _course(scope: Scope) -> tuple[Sentence, ...]:
     search = scope.study.search
+    if search is None:
+        return ()
     judged = f"The search judged {count(search.n_candidates, search.noun)} on {scope.searched}"
     why = _CUT_SHORT.get(search.stopped_by)
     if why is not None:

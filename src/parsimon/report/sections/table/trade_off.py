@@ -1,29 +1,104 @@
-"""Smaller and larger models: what each further term buys, and a longer formula."""
+"""What searches found: the search over kernels with its parts and front, and formulas."""
 
 import math
 from collections.abc import Iterator, Sequence
 
-from parsimon.report.document import Block, Explorer, Section
+from parsimon.report.document import Block, Cell, Explorer, Heading, Section, Table
 from parsimon.report.findings import Findings, ModelFinding
 from parsimon.report.sections._blocks import paragraph
 from parsimon.report.sections._features import formula_section
-from parsimon.report.sections._phrases import amount, opened
+from parsimon.report.sections._phrases import (
+    DASH,
+    amount,
+    count,
+    opened,
+    percent,
+    short,
+)
 from parsimon.report.sections._scope import Scope, words_of
 from parsimon.report.sections.table.claims import beats_guessing
 from parsimon.report.sections.table.families import guess_miss
 
 
-def trade_off(scope: Scope) -> Section:
+def kernel_search(scope: Scope) -> Iterator[Section]:
+    """Yield what the search over kernels found; nothing if there was none.
+
+    It is folded where another model is the one to use.
+    """
+    if scope.study.search is None:
+        return
+    yield Section(
+        scope.anchor("kernels"),
+        "What the kernel search found",
+        (
+            paragraph(_found(scope)),
+            *_parts(scope),
+            *scope.figures(scope.study.search.picture),
+        ),
+        (_trade_off(scope),),
+        folded=scope.recommended is not None,
+    )
+
+
+def _found(scope: Scope) -> str:
+    """Return what the search took, of how many models."""
+    study, search = scope.study, scope.study.search
+    tried = (
+        "" if search is None else f"Of {count(search.n_candidates, 'model')} on {scope.searched}"
+    )
+    if not study.structure_found:
+        return f"{tried} none is shown to be better than a constant."
+    return f"{tried} it took {words_of(scope, study.model)}; its formula stands in the methods."
+
+
+def _parts(scope: Scope) -> tuple[Table, ...]:
+    """Return the parts of the model, those that help most first; nothing of a single part."""
+    parts = scope.study.components
+    if len(parts) < 2:
+        return ()
+    title = "Explains" if scope.numeric else "Wrong"
+    unit = f"in units of {scope.target}" if scope.numeric else "in the score"
+    return (
+        Table(
+            anchor=scope.anchor("table-parts"),
+            caption="The parts of the kernel search’s model, those that help most first.",
+            headings=(
+                Heading("Part"),
+                Heading(f"{title} alone", numeric=True, help="On the folds of the search."),
+                Heading(f"{title} with those above", numeric=True),
+                Heading("Strength", numeric=True, help=f"Its deviation over the rows, {unit}."),
+            ),
+            rows=tuple(
+                (
+                    Cell(words_of(scope, one.alone)),
+                    _error(scope, one.alone),
+                    _error(scope, one.cumulative),
+                    Cell(short(one.strength), order=one.strength),
+                )
+                for one in parts
+            ),
+        ),
+    )
+
+
+def _error(scope: Scope, model: ModelFinding) -> Cell:
+    if math.isnan(model.error):
+        return Cell(DASH)
+    share = max(0.0, 1 - model.error) if scope.numeric else model.error
+    return Cell(percent(share), order=share)
+
+
+def _trade_off(scope: Scope) -> Section:
     """Return the section about the front of errors and sizes."""
     figures = scope.figures(scope.study.front_picture)
     blocks: tuple[Block, ...] = (
         paragraph(_steps(scope), knee_sentence(scope)),
         Explorer(scope.place, figures[0] if figures else None),
     )
-    return Section(scope.anchor("trade-off"), "Smaller and larger models", blocks, folded=True)
+    return Section(scope.anchor("trade-off"), "Smaller and larger models", blocks)
 
 
-def formulas(findings: Findings) -> Iterator[Section]:
+def formula_sections(findings: Findings) -> Iterator[Section]:
     """Yield the section about formulas of a few columns; nothing if none were searched."""
     if findings.formulas is not None:
         unit = guess_miss(findings)

@@ -2,16 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import cast
 
 from parsimon.report.document import Block, Cell, Heading, Section, Strong, Table
-from parsimon.report.findings import (
-    CategoryFinding,
-    InteractionFinding,
-    Shape,
-    VariableFinding,
-)
+from parsimon.report.effect_findings import EffectFinding
+from parsimon.report.findings import InteractionFinding, Variable, VariableFinding
+from parsimon.report.row_findings import LevelFinding
 from parsimon.report.sections._blocks import Sentence, bullets, paragraph
 from parsimon.report.sections._phrases import (
     DASH,
@@ -34,14 +29,12 @@ from parsimon.report.sections.table.claims import (
     held_back,
     interaction_claim,
     is_claimed,
-    is_refuted,
-    listed,
+    list_claims,
     pairs_sentence,
     shape_claim,
     stand_ins,
-    variable_claim,
 )
-from parsimon.report.sections.table.pictures import column_figures
+from parsimon.report.sections.table.pictures import effect_figures, effect_of
 
 _MOST_SHOWN = 8
 _MOST_LEVELS = 8
@@ -60,9 +53,9 @@ def what_matters(scope: Scope) -> Section:
     blocks: list[Block] = [paragraph("No column is claimed to matter.")]
     if shown:
         blocks = [bullets(*(_told(scope, name) for name in shown))]
-        blocks += [figure for name in shown for figure in column_figures(scope, name)]
+        blocks += [figure for name in shown for figure in effect_figures(scope, [name])]
     blocks += interactions(scope)
-    if scope.study.variables:
+    if scope.columns:
         blocks.append(column_table(scope))
     return Section(scope.anchor("variables"), "What matters, and how", tuple(blocks))
 
@@ -78,10 +71,10 @@ def _told(scope: Scope, column: str) -> Sentence:
 
     That it matters stands on the first screen.
     """
-    found = findings_of(scope, column)
+    found, effect = findings_of(scope, column), effect_of(scope, [column])
     told = [
-        *_way(scope, column, found),
-        _shape_verdict(scope, column, found),
+        *(direction(scope, effect) if effect and column in columns_of(scope.claimed) else ()),
+        _shape_verdict(scope, column),
         _beside(scope, column, found) if found else "",
         _use(scope, column),
     ]
@@ -123,38 +116,19 @@ def variable_verdict(scope: Scope, column: str) -> Sentence:
 _FORMS = {"linear": "along a line", "smooth": "in a curve", "periodic": "in a repeating pattern"}
 
 
-_DRAWN_LINE = {
-    "all": ", dotted",
-    "most": ", dotted where most rows lie",
-    "few": ", though the curve that is drawn may bend",
-}
-
-
-def _shape_verdict(scope: Scope, column: str, found: VariableFinding | None) -> str:
-    """Return the shape that is claimed, and whether the picture has it."""
+def _shape_verdict(scope: Scope, column: str) -> str:
+    """Return the shape that is claimed."""
     claim = shape_claim(scope, column)
     if claim is None:
         return ""
-    line = "" if found is None or claim.shape != "linear" else found.line
-    drawn = _DRAWN_LINE.get(line, "")
-    if claim.shape == "periodic" and found is not None and found.shape != "periodic":
-        drawn = ", though the curve of the model does not repeat"
     form = _FORMS.get(claim.shape, clean(claim.words))
     sure = "Beyond doubt" if claim.certain else "Suggested"
-    return f"{sure}: {form} ({chance(claim)}){drawn}."
+    return f"{sure}: {form} ({chance(claim)})."
 
 
-def _way(scope: Scope, column: str, found: VariableFinding | None) -> tuple[str, ...]:
-    """Return which way the outcome goes with a column: at its levels, or along it."""
-    levels = next((one for one in scope.study.categories if one.column == column), None)
-    if levels is not None:
-        return (level_sentence(scope, levels),)
-    return () if found is None else _beside_direction(scope, found)
-
-
-def level_sentence(scope: Scope, found: CategoryFinding) -> str:
+def level_sentence(scope: Scope, levels: Sequence[LevelFinding]) -> str:
     """Return what was observed at the levels of a category, the most first."""
-    order = sorted(found.levels, key=lambda one: -one.value.estimate)
+    order = sorted(levels, key=lambda one: -one.value.estimate)
     value = short if scope.numeric else percent
     told = [
         f"{value(one.value.estimate)} for {clean(one.level)} ({one.n_rows:,})"
@@ -163,8 +137,6 @@ def level_sentence(scope: Scope, found: CategoryFinding) -> str:
     more = len(order) - len(told)
     rest = f"; {more} more in the picture" if more else ""
     what = f"Mean {scope.target}" if scope.numeric else f"Share of {scope.positive}"
-    if scope.n_rows < scope.findings.table.n_rows_used:
-        what += f" in the {scope.n_rows:,} rows of the search"
     return f"{what} (rows): {joined(told)}{rest}."
 
 
@@ -200,110 +172,78 @@ def _use(scope: Scope, column: str) -> str:
     return "The model does without it." if claimed and not used else ""
 
 
-_WAYS = {"rising": "rises", "falling": "falls"}
-
-
-def _beside_direction(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
-    """Return the direction of a variable in the model, and that it has alone if they differ."""
-    told = _told_direction(scope, found)
-    name = found.variable.name
-    parts = (one for one in scope.study.components if one.alone.variables == (name,))
-    inside = next((one.direction for one in parts), "unclear")
-    claimed = is_claimed(variable_claim(scope, found.variable))
-    if found.shape == "flat" and inside in _WAYS and claimed:
-        return (f"Beside the others {scope.outcome} {_WAYS[inside]} with it.",)
-    if not told or inside == found.shape or scope.variable(found.variable).kind == "indicator":
-        return told
-    if inside in _WAYS and found.shape in _WAYS:
-        return (
-            f"Beside the others {scope.outcome} {_WAYS[inside]} with it; alone it "
-            f"{_WAYS[found.shape]}.",
-        )
-    first, *others = told
-    if first.startswith("Whether"):
-        return told
-    return (f"Alone, {first[:1].lower()}{first[1:]}", *others)
-
-
-def _told_direction(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
-    """Return the direction of a variable, unless that says more than its claims do."""
-    claimed = is_claimed(variable_claim(scope, found.variable))
-    alone = bool(scope.claimed) and predicts_alone(scope, found)
-    if found.shape == "flat" or not (claimed or alone):
-        return ()
-    shape = shape_claim(scope, scope.column(found.variable.name))
-    if not is_refuted(shape, found.shape):
-        return direction(scope, found)
-    for way, sure in (("rising", found.rising), ("falling", found.falling)):
-        if found.shape == "turning" and sure >= _SURE:
-            return direction(scope, replace(found, shape=cast(Shape, way)))
-    return ()
-
-
 def sureness_of(probability: float) -> str:
     """Return a probability in percent; nothing is said to be wholly certain."""
     return percent(min(probability, _NEVER_ALL))
 
 
-def direction(scope: Scope, found: VariableFinding) -> tuple[str, ...]:
-    """Return which way the outcome goes with a variable alone, and how sure that is."""
-    if scope.variable(found.variable).kind == "indicator":
-        return (_indicator_direction(scope, found),)
-    name, outcome = clean(found.variable.name), opened(scope.outcome)
+def direction(scope: Scope, found: EffectFinding) -> tuple[str, ...]:
+    """Return which way the outcome goes with a column, and how sure that is."""
+    if found.levels:
+        return (level_sentence(scope, found.levels),)
+    [column] = found.columns
+    if found.way == "joined":
+        return _joined_direction(scope, column)
+    variable = _variable_of(scope, column)
+    if variable is not None and variable.kind == "indicator":
+        return (_indicator_direction(scope, found, variable),)
+    name, outcome = clean(column), opened(scope.outcome)
     way, sure = ("rises", found.rising)
     if found.falling > found.rising:
         way, sure = ("falls", found.falling)
-    if found.shape in ("rising", "falling"):
+    if found.way in ("rising", "falling"):
         return (f"{outcome} {way} with it ({sureness_of(sure)} sure).",)
-    if found.shape == "periodic":
-        return (_periodic(scope, found),)
-    if found.shape == "linear":
-        return (_linear(scope, found),)
-    if found.shape == "flat":
-        return ("A constant fits as well, so that no direction is claimed.",)
-    if found.shape == "turning":
+    if found.way == "periodic" and found.period is not None:
+        days = " days" if variable is not None and variable.kind == "date" else ""
+        return (f"{outcome} repeats along {name}, with a period of {number(found.period)}{days}.",)
+    if found.way == "linear":
+        size = _size(scope, found, variable)
+        return (
+            f"{outcome} {way} with {name} along a straight line{size} ({sureness_of(sure)} sure).",
+        )
+    if found.way == "turning":
         turn = (
-            f"{outcome} turns with {name}{_between(scope, found)}: it rises in one part and falls "
-            f"in another ({sureness_of(found.turning)} sure)."
+            f"{outcome} turns with {name}{_between(scope, found, variable)}: it rises in one part "
+            f"and falls in another ({sureness_of(found.turning)} sure)."
         )
         average = f"On average it {way} ({sureness_of(sure)} sure)."
         return (turn, average) if sure >= _SURE else (turn,)
     return (f"Whether {scope.outcome} rises or falls with {name} is not clear.",)
 
 
-def _between(scope: Scope, found: VariableFinding) -> str:
-    ends = found.judged_between
-    if ends is None:
+def _variable_of(scope: Scope, column: str) -> Variable | None:
+    """Return the variable of a column that has a direction: its number, or its only indicator."""
+    own = [one for one in scope.findings.table.variables if one.column == column]
+    return min(own, key=lambda one: one.kind == "indicator", default=None)
+
+
+def _joined_direction(scope: Scope, column: str) -> tuple[str, ...]:
+    joins = [one for one in scope.claimed if one.kind == "interaction" and column in one.variables]
+    others = dict.fromkeys(name for one in joins for name in one.variables if name != column)
+    if not others:
+        return ()
+    verb = "depends" if any(one.certain for one in joins) else "may depend"
+    return (f"How {scope.outcome} goes with it {verb} on {named(tuple(others))}.",)
+
+
+def _between(scope: Scope, found: EffectFinding, variable: Variable | None) -> str:
+    if found.judged_between is None or variable is None:
         return ""
-    low, high = (scope.value(scope.variable(found.variable), end) for end in ends)
+    low, high = (scope.value(variable, end) for end in found.judged_between)
     return f" between {low} and {high}"
 
 
-def _periodic(scope: Scope, found: VariableFinding) -> str:
-    days = " days" if scope.variable(found.variable).kind == "date" else ""
-    period = f", with a period of {number(found.period)}{days}" if found.period is not None else ""
-    return f"{opened(scope.outcome)} repeats along {clean(found.variable.name)}{period}."
+def _size(scope: Scope, found: EffectFinding, variable: Variable | None) -> str:
+    if not scope.numeric or found.slope is None:
+        return ""
+    unit = "day" if variable is not None and variable.kind == "date" else "unit"
+    return f", by {number(abs(found.slope))} for each {unit}"
 
 
-def _linear(scope: Scope, found: VariableFinding) -> str:
-    rises = found.rising >= found.falling if found.slope is None else found.slope > 0
-    way, sure = ("rises", found.rising) if rises else ("falls", found.falling)
-    size = ""
-    if scope.numeric and found.slope is not None:
-        unit = "day" if scope.variable(found.variable).kind == "date" else "unit"
-        size = f", by {number(abs(found.slope))} for each {unit}"
-    return (
-        f"{opened(scope.outcome)} {way} with {clean(found.variable.name)} along a straight line"
-        f"{size} ({sureness_of(sure)} sure)."
-    )
-
-
-def _indicator_direction(scope: Scope, found: VariableFinding) -> str:
-    rows = scope.rows_with(scope.variable(found.variable))
+def _indicator_direction(scope: Scope, found: EffectFinding, variable: Variable) -> str:
+    rows = scope.rows_with(variable)
     what = scope.outcome if scope.numeric else scope.positive
     more, less = ("higher", "lower") if scope.numeric else ("more probable", "less probable")
-    if found.shape == "flat":
-        return f"Whether a row is one of the {rows} makes no visible difference."
     if max(found.rising, found.falling) < _SURE:
         return f"Whether {what} is {more.split()[0]} or {less} in {rows} is not clear."
     way, sure = (more, found.rising) if found.rising >= found.falling else (less, found.falling)
@@ -312,14 +252,17 @@ def _indicator_direction(scope: Scope, found: VariableFinding) -> str:
 
 def column_table(scope: Scope) -> Table:
     """Return the table of all columns, the most probable first, then those that say most alone."""
+    known = [scope.column(one.variable.name) for one in scope.study.variables]
     columns = sorted(
-        dict.fromkeys(scope.column(one.variable.name) for one in scope.study.variables),
+        dict.fromkeys(known or scope.columns),
         key=lambda name: _column_order(scope, name),
     )
     more = len(columns) - _MOST_ROWS
-    alone = Heading("Explains alone", numeric=True, help="Share of the variance.")
-    if not scope.numeric:
-        alone = Heading("Wrong alone", numeric=True)
+    alone: tuple[Heading, ...] = ()
+    if known:
+        alone = (Heading("Explains alone", numeric=True, help="Share of the variance."),)
+        if not scope.numeric:
+            alone = (Heading("Wrong alone", numeric=True),)
     worth: tuple[Heading, ...] = ()
     if scope.findings.importance:
         what = "variance left" if scope.numeric else "wrong answers"
@@ -335,7 +278,7 @@ def column_table(scope: Scope) -> Table:
                 numeric=True,
                 help="Probability, beside the others; a dash: below one half.",
             ),
-            alone,
+            *alone,
             *worth,
         ),
         rows=tuple(_column_row(scope, name) for name in columns[:_MOST_ROWS]),
@@ -362,15 +305,21 @@ def _column_row(scope: Scope, column: str) -> tuple[Cell, ...]:
     if claim is not None and is_claimed(claim):
         text = chance(claim).replace("more than", ">")
         matters = Cell(text, order=claim.probability, strong=claim.certain)
-    error = math.nan if found is None else found.model.error
-    share = max(0.0, 1 - error) if scope.numeric else error
-    alone = Cell(DASH) if math.isnan(share) else Cell(percent(share), order=share)
     return (
         Cell(clean(column)),
         matters,
-        alone,
+        *_alone_cells(scope, found),
         *_worth_cells(scope, column),
     )
+
+
+def _alone_cells(scope: Scope, found: VariableFinding | None) -> tuple[Cell, ...]:
+    """Return what a column explains alone; no cell where that is known of none."""
+    if not scope.study.variables:
+        return ()
+    error = math.nan if found is None else found.model.error
+    share = max(0.0, 1 - error) if scope.numeric else error
+    return (Cell(DASH) if math.isnan(share) else Cell(percent(share), order=share),)
 
 
 def _worth_cells(scope: Scope, column: str) -> tuple[Cell, ...]:
@@ -386,37 +335,27 @@ def _worth_cells(scope: Scope, column: str) -> tuple[Cell, ...]:
 
 def interactions(scope: Scope) -> tuple[Block, ...]:
     """Return what is said of columns that act together; nothing if no structure was found."""
-    if not scope.study.structure_found:
+    claims = [one.variables for one in scope.claimed if one.kind == "interaction"]
+    if not scope.study.structure_found and not claims:
         return ()
+    # Levels of a category have a product each, and the verdict is on the columns.
+    products = {
+        frozenset(map(scope.column, one.variables)): one
+        for one in reversed(scope.study.interactions)
+    }
     blocks: list[Block] = []
-    said_of: set[frozenset[str]] = set()
-    for one in scope.study.interactions:
-        columns = frozenset(map(scope.column, one.variables))
-        # Levels of a category have a product each, and the verdict is on the columns.
-        if columns not in said_of:
-            blocks.append(paragraph(*interaction_verdict(scope, one), *_gain(scope, one)))
-        said_of.add(columns)
-        blocks += scope.figures(one.picture)
-    said = (*_without_product(scope), *_none(scope), pairs_sentence(scope))
+    for columns in claims:
+        product = products.pop(frozenset(columns), None)
+        gain = () if product is None else _gain(scope, product)
+        blocks.append(paragraph(*interaction_verdict(scope, columns), *gain))
+        blocks += effect_figures(scope, columns)
+    for product in reversed(products.values()):
+        columns = tuple(dict.fromkeys(map(scope.column, product.variables)))
+        blocks.append(paragraph(*interaction_verdict(scope, columns), *_gain(scope, product)))
+    said = (*_none(scope), pairs_sentence(scope))
     if any(said):
         blocks.append(paragraph(*said))
     return tuple(blocks)
-
-
-def _without_product(scope: Scope) -> tuple[str, ...]:
-    """Say what is claimed of interactions that the model has no product for."""
-    shown = {frozenset(map(scope.column, one.variables)) for one in scope.study.interactions}
-    claims = [
-        one
-        for one in scope.claimed
-        if one.kind == "interaction" and frozenset(one.variables) not in shown
-    ]
-    sure = [one for one in claims if one.certain]
-    perhaps = [one for one in claims if not one.certain]
-    return (
-        f"Beyond doubt, {listed(sure)}." if sure else "",
-        f"It is a suggestion, not certain, that {listed(perhaps)}." if perhaps else "",
-    )
 
 
 def _none(scope: Scope) -> tuple[str, ...]:
@@ -443,9 +382,8 @@ def _built_interaction(scope: Scope) -> str:
     return next(found, "")
 
 
-def interaction_verdict(scope: Scope, found: InteractionFinding) -> tuple[Sentence, ...]:
-    """Return the one verdict on a product: what is claimed of its columns."""
-    columns = tuple(dict.fromkeys(map(scope.column, found.variables)))
+def interaction_verdict(scope: Scope, columns: tuple[str, ...]) -> tuple[Sentence, ...]:
+    """Return the one verdict on columns that act together: what is claimed of them."""
     if len(columns) == 1:
         return (f"Both come from the column {clean(columns[0])}, so that no interaction is meant.",)
     if len(columns) > 2:
@@ -475,8 +413,8 @@ def _several(scope: Scope, columns: tuple[str, ...]) -> tuple[Sentence, ...]:
         rows = opened(scope.rows_seen)
         return (f"{rows} do not show that any two of {named(columns)} interact.",)
     return (
-        f"Beyond doubt, {listed(sure)}." if sure else "",
-        f"It is a suggestion, not certain, that {listed(perhaps)}." if perhaps else "",
+        f"Beyond doubt, {list_claims(sure)}." if sure else "",
+        f"It is a suggestion, not certain, that {list_claims(perhaps)}." if perhaps else "",
     )
 
 

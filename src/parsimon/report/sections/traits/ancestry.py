@@ -14,7 +14,7 @@ from parsimon.report.sections._blocks import (
 )
 from parsimon.report.sections._blocks import note as set_apart
 from parsimon.report.sections._phrases import clean, count, decimal, p_value, short, within
-from parsimon.report.sections._scope import figures, shown, target_of
+from parsimon.report.sections._scope import figures, refer_to_figure, target_of
 from parsimon.report.trait_findings import (
     CALLED,
     Ancestor,
@@ -57,6 +57,11 @@ def _grade(share: Interval) -> str:
     return "weakly" if share.high < _CLOSELY else "open"
 
 
+def follows_tree(signal: SignalFinding) -> bool:
+    """Return whether relatives are surely more alike than chance makes them, by lambda and K."""
+    return all(_signs(signal))
+
+
 def _signs(signal: SignalFinding) -> tuple[bool, bool]:
     """Return whether lambda and K are surely more than chance."""
     return signal.lambda_p_value < _SURE, signal.K_p_value < _SURE
@@ -77,6 +82,7 @@ def signal_section(findings: TraitFindings) -> Section:
     """Return the section about lambda and K."""
     target, signal = target_of(findings), findings.signal
     blocks: list[Block] = [
+        paragraph(*signal_sentences(findings)),
         paragraph(*_reading(findings)),
         _table(findings),
         *figures(findings, "lambda"),
@@ -86,7 +92,8 @@ def signal_section(findings: TraitFindings) -> Section:
             set_apart(
                 "caution",
                 f"{count(signal.n_species, 'species', 'species')} are few: lambda and K can hardly "
-                "tell a weak signal from none, and a lambda at the end of its range says little.",
+                "separate a weak signal from none, and a lambda at the end of its range says "
+                "little.",
             )
         )
     return Section("signal", f"How {target} follows the tree", tuple(blocks))
@@ -167,7 +174,7 @@ def _reading(findings: TraitFindings) -> tuple[Sentence, ...]:
         "alike as Brownian motion along the branches makes them.",
         "Blomberg's K is 1 on average under Brownian motion; it is less if relatives are less "
         "alike than that, and greater if they are more.",
-        shown(findings, "lambda", "shows how well each lambda explains the species"),
+        refer_to_figure(findings, "lambda", "shows how well each lambda explains the species"),
     )
 
 
@@ -278,7 +285,7 @@ def _ways_sentences(findings: TraitFindings) -> tuple[Sentence, ...]:
         "Each way presumes that the target, or the features, drifted along the branches without a "
         "trend: a common trend in all species leaves no trace among them.",
         features,
-        shown(findings, "tree", "shows the reconstruction"),
+        refer_to_figure(findings, "tree", "shows the reconstruction"),
     )
 
 

@@ -60,6 +60,20 @@ def error_sentences(findings: TraitFindings) -> tuple[str, ...]:
     )
 
 
+def better_than_the_mean(findings: TraitFindings) -> bool:
+    """Return whether new clades are surely predicted better than by the mean of the others."""
+    error = findings.error
+    own, mean = (None, None) if error is None else (error.of(findings.model), error.of("mean"))
+    if own is None or mean is None or mean.difference is None:
+        return False
+    return own.explained > 0 and mean.difference.low > 0
+
+
+def random_folds_leak(findings: TraitFindings) -> bool:
+    """Return whether species with relatives among those fitted are surely predicted better."""
+    return findings.error is not None and _leaks(findings, findings.error)
+
+
 def no_error(findings: TraitFindings) -> str:
     """Return why no error was measured."""
     if findings.error_failure:

@@ -25,7 +25,7 @@ from parsimon.report.sections._phrases import (
     spelled,
     within,
 )
-from parsimon.report.sections._scope import figures, shown, target_of
+from parsimon.report.sections._scope import figures, refer_to_figure, target_of
 from parsimon.report.trait_findings import (
     Coefficient,
     PglsFinding,
@@ -44,11 +44,11 @@ _MOST_SHARE, _FEW = 0.25, 4
 
 def features_section(findings: TraitFindings) -> Section:
     """Return the section about features; findings must have PhyRVM's."""
+    cautions = (too_many_sentence(findings), alike_sentence(findings))
     blocks: list[Block] = [
         paragraph(*sparse_sentences(findings)),
         paragraph(*squares_sentences(findings)),
-        *_too_many(findings),
-        *_alike(findings),
+        *(set_apart("caution", said) for said in cautions if said),
         *figures(findings, "features"),
         _coefficients(findings),
         paragraph(*_reading(findings)),
@@ -61,35 +61,37 @@ def features_section(findings: TraitFindings) -> Section:
     )
 
 
-def _too_many(findings: TraitFindings) -> tuple[Block, ...]:
-    """Warn of a fit that has nearly as many features as species."""
+def too_many_sentence(findings: TraitFindings) -> str:
+    """Say if a fit has nearly as many features as species."""
     n, kept = findings.table.n_fitted, findings.phyrvm
     if kept is None or len(kept.weights) <= _MOST_SHARE * n or len(kept.weights) < _FEW:
-        return ()
+        return ""
     return (
-        set_apart(
-            "caution",
-            f"PhyRVM keeps {count(len(kept.weights), 'feature')} for {n:,} species: so many may "
-            "follow chance, those of little relevance above all. Trust the error of unseen clades.",
-        ),
+        f"PhyRVM keeps {count(len(kept.weights), 'feature')} for {n:,} species: so many may follow "
+        "chance, those of little relevance above all. Trust the error of unseen clades."
     )
 
 
-def _alike(findings: TraitFindings) -> tuple[Block, ...]:
-    """Warn of features that may be the target in another form."""
+def alike_sentence(findings: TraitFindings) -> str:
+    """Say which features may be the target in another form."""
     alike = findings.table.alike
     if not alike:
-        return ()
+        return ""
     are = f"is nearly a linear function of {target_of(findings)}. Is it"
     if len(alike) > 1:
         are = f"are nearly linear functions of {target_of(findings)}. Are they"
     return (
-        set_apart(
-            "caution",
-            f"{named(alike)} {are} another form of it, or measured with it? Then leave "
-            f"{'it' if len(alike) == 1 else 'them'} out (--drop), or nothing is explained.",
-        ),
+        f"{named(alike)} {are} another form of it, or measured with it? Then leave "
+        f"{'it' if len(alike) == 1 else 'them'} out (--drop), or nothing is explained."
     )
+
+
+def kept_in_every_fold(findings: TraitFindings) -> tuple[str, ...]:
+    """Return the features that PhyRVM keeps, and keeps whichever fold of clades is left out."""
+    if findings.phyrvm is None:
+        return ()
+    k = _counted_folds(findings)
+    return tuple(one.feature for one in findings.phyrvm.weights if one.n_kept >= k)
 
 
 def sparse_sentences(findings: TraitFindings) -> tuple[str, ...]:
@@ -255,7 +257,7 @@ def _square_cells(found: Coefficient | None) -> tuple[Cell, ...]:
 def _reading(findings: TraitFindings) -> tuple[Sentence, ...]:
     related = "Features that go together can stand in for one another"
     return (
-        shown(findings, "features", "shows the weights"),
+        refer_to_figure(findings, "features", "shows the weights"),
         f"{related}: that one is not kept does not mean that it has nothing to do with "
         f"{target_of(findings)}, and none of this says what causes what.",
     )
@@ -329,7 +331,7 @@ def _lambda_sentences(findings: TraitFindings) -> tuple[Sentence, ...]:
         return ()
     own = found.pagel_lambda
     last: tuple[Sentence, ...] = (
-        shown(findings, "posterior", "shows what is known about that lambda"),
+        refer_to_figure(findings, "posterior", "shows what is known about that lambda"),
         ("How well either model predicts is measured in ", Reference("error"), ".")
         if findings.error is not None
         else "",

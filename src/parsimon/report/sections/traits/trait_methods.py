@@ -6,11 +6,10 @@ from parsimon.report.document import Block, Code, Section
 from parsimon.report.sections._blocks import Sentence, bullets, paragraph
 from parsimon.report.sections._phrases import NARROW
 from parsimon.report.sections._run import again, options, software
-from parsimon.report.sections._works import in_full
 from parsimon.report.trait_findings import TraitFindings
 
 
-def methods(findings: TraitFindings) -> Section:
+def trait_methods(findings: TraitFindings) -> Section:
     """Return the section about how everything was measured."""
     blocks: list[Block] = [
         paragraph(*_signal()),
@@ -40,8 +39,8 @@ def in_python(findings: TraitFindings) -> Section:
     )
 
 
-def references(findings: TraitFindings) -> tuple[tuple[str, str], ...]:
-    """Return the works that this report cites, short and in full, by name."""
+def cited_works(findings: TraitFindings) -> list[str]:
+    """Return the short names of the works that this report cites."""
     short = ["Pagel 1999", "Blomberg et al. 2003", "Martins and Hansen 1997", "Felsenstein 1985"]
     if findings.phyrvm is not None:
         short += ["Grafen 1989", "Fearn 2021", "Tipping 2001", "Holm 1979"]
@@ -49,7 +48,7 @@ def references(findings: TraitFindings) -> tuple[tuple[str, str], ...]:
     short += ["Dempster et al. 1977"] * (findings.table.n_completed > 0)
     if findings.error is not None:
         short += ["Roberts et al. 2017", "Nadeau and Bengio 2003"]
-    return in_full(short)
+    return short
 
 
 def _signal() -> tuple[str, ...]:

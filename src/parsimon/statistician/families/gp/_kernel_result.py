@@ -1,7 +1,7 @@
-"""Gaussian processes behind the seam: kernels as candidates, a search over kernels as the result.
+"""A search over kernels that answered one question: kernels as candidates, and what it chose.
 
-`KernelResult` is what everything about this family is made from: `_variables` and `_parts` turn it
-into findings, `_kernel_figures` draws it. `influence` says how much a row moves the posterior.
+`KernelResult` is what everything about this family is made from; `_parts` turns it into
+findings and pictures. `influence` says how much a row moves the posterior.
 """
 
 import copy
@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
@@ -30,6 +30,8 @@ from parsimon.inference.prior import TOLERANCE
 from parsimon.kernels import Constant, Kernel, Sum, kind, plain, spoken, structure
 from parsimon.linalg import pivoted_cholesky
 from parsimon.report.findings import (
+    ComponentFinding,
+    InteractionFinding,
     KernelSearchFindings,
     ModelFinding,
     Roc,
@@ -37,8 +39,9 @@ from parsimon.report.findings import (
     Study,
     Task,
     Variable,
+    VariableFinding,
 )
-from parsimon.statistician.families import Description, FamilyResult, ModelCandidate, OwnPredictions
+from parsimon.statistician.families import OwnPredictions, Question
 from parsimon.statistician.time_budget import OutOfTimeError, TimedSteps
 
 if TYPE_CHECKING:
@@ -274,8 +277,8 @@ def pivot_regressor(kernel: Kernel, X: Array, y: Array, noise: float) -> PivotRe
 
 
 @dataclass(frozen=True, eq=False)
-class KernelCandidate(ModelCandidate):
-    """A kernel that a search judged."""
+class KernelCandidate:
+    """A kernel that a search judged: words, size, error on the folds of the search, and fits."""
 
     search: KernelSearch
     judged: Candidate
@@ -344,7 +347,7 @@ class KernelCandidate(ModelCandidate):
             noise = float(np.var(y)) * share if "optimise" in exact else None
             return GPRegressor(kernel, noise=noise, **exact).fit(X, y)
         if len(X) <= EXACT_ROWS:
-            return GPClassifier(kernel, inference=self.search.inference, **exact).fit(X, y)
+            return GPClassifier(kernel, **exact).fit(X, y)
         whole = int(seed.generate_state(1)[0])
         limit = self.search.time_limit
         sparse: dict[str, Any] = {
@@ -377,10 +380,23 @@ class KernelCandidate(ModelCandidate):
         return model_of(self.judged, self.names, roc)
 
 
+class Description(NamedTuple):
+    """What a search can say about variables alone, about parts of its model, and products.
+
+    left_out: What there was no time for.
+    """
+
+    variables: tuple[VariableFinding, ...] = ()
+    components: tuple[ComponentFinding, ...] = ()
+    interactions: tuple[InteractionFinding, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KernelResult(FamilyResult):
+class KernelResult:
     """A search over kernels that answered a question, and its options."""
 
+    question: Question
     search: KernelSearch
 
     @cached_property
@@ -419,8 +435,7 @@ class KernelResult(FamilyResult):
         history = search.history_
         inference = "exact regression"
         if search.task_ == "classification":
-            by = {"ep": "expectation propagation", "laplace": "Laplace's method"}
-            inference = by[search.inference]
+            inference = "expectation propagation"
         return KernelSearchFindings(
             n_candidates=len(history),
             n_cross_validated=sum(not math.isnan(one.error) for one in history),
@@ -452,8 +467,8 @@ class KernelResult(FamilyResult):
         from parsimon.statistician.families.gp._parts import (
             component_findings,
             interaction_findings,
+            variable_findings,
         )
-        from parsimon.statistician.families.gp._variables import variable_findings
 
         steps = TimedSteps(time_limit)
         said, left_out = variable_findings(self, variables, steps), []
@@ -472,7 +487,7 @@ class KernelResult(FamilyResult):
 
     def draw(self, study: Study, gallery: "Gallery") -> Study:
         """Hang the figures of variables, parts, products and the search."""
-        from parsimon.statistician.families.gp._kernel_figures import draw_kernels
+        from parsimon.statistician.families.gp._parts import draw_kernels
 
         return draw_kernels(self, study, gallery)
 
@@ -550,9 +565,7 @@ def posterior_of(search: KernelSearch, candidate: Candidate) -> LatentPosterior:
             noise_variance=candidate.noise_variance,
             optimise=False,
         ).posterior
-    return fit_classifier(
-        kernel, problem.X, problem.y, inference=problem.inference, optimise=False
-    ).posterior
+    return fit_classifier(kernel, problem.X, problem.y, optimise=False).posterior
 
 
 def _without_constants(kernel: Kernel) -> Kernel:

@@ -1,26 +1,49 @@
-"""The parts of the best kernel: what each adds, and whether a product is needed.
+"""What a search says of variables alone, of the parts of the best kernel, and of its way there.
 
-`component_findings` orders the summands by what they help; `interaction_findings` sets the kernel
-beside itself with a sum in place of each product.
+`variable_findings` has the best kernel of each variable; `component_findings` orders the summands
+by what they help; `interaction_findings` sets the kernel beside itself with a sum in place of each
+product; `draw_kernels` draws the tree of what was tried.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import mul
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parsimon._typing import Array
-from parsimon.gp import Candidate
-from parsimon.kernels import Constant, Kernel, Linear, Periodic, Product, Sum, canonical, structure
+from parsimon.gp import Candidate, SearchHistory
+from parsimon.kernels import (
+    Constant,
+    Kernel,
+    Linear,
+    Product,
+    Sum,
+    canonical,
+    plain,
+    structure,
+)
 from parsimon.kernels.form import sum_of_products
-from parsimon.report.findings import ComponentFinding, InteractionFinding, Shape
+from parsimon.report.figures import label, search_tree
+from parsimon.report.figures.search_figures import SearchNode
+from parsimon.report.findings import (
+    Band,
+    ComponentFinding,
+    InteractionFinding,
+    Study,
+    Variable,
+    VariableFinding,
+)
 from parsimon.statistician.families.gp._kernel_result import KernelResult, model_of, posterior_of
-from parsimon.statistician.families.gp._variables import direction_of, repeats, supports_period
-from parsimon.statistician.time_budget import TimedSteps
+from parsimon.statistician.gallery import Gallery
+from parsimon.statistician.time_budget import OutOfTimeError, TimedSteps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Of more parts no sums are fitted: their number grows with the square, and each takes folds.
 _MOST_PARTS = 4
@@ -45,13 +68,13 @@ def component_findings(
         return ()
     best = search.best_candidate_
     parts, constants = split(best.kernel)
-    strengths, directions = _in_full_model(result, parts)
+    strengths = _strengths(result, parts)
     fitted = fitted and len(parts) <= _MOST_PARTS
 
     def judged(places: Sequence[int]) -> Candidate:
         if len(places) == len(parts):
             return best
-        kernel = joined([parts[place] for place in places], constants)
+        kernel = join_parts([parts[place] for place in places], constants)
         return steps(search.judge, kernel) if fitted else _unjudged(kernel)
 
     found = []
@@ -64,7 +87,6 @@ def component_findings(
                 cumulative=model_of(candidate, result.question.names),
                 gain=before - candidate.error,
                 strength=strengths[place],
-                direction=directions[place],
             )
         )
         before = candidate.error
@@ -108,7 +130,7 @@ def split(kernel: Kernel) -> tuple[list[Kernel], list[Kernel]]:
     return [part for part in summands if not isinstance(part, Constant)], constants
 
 
-def joined(parts: Sequence[Kernel], constants: Sequence[Kernel]) -> Kernel:
+def join_parts(parts: Sequence[Kernel], constants: Sequence[Kernel]) -> Kernel:
     """Return the sum of some parts, with the constants if a line among them needs its height."""
     terms = [*constants, *parts] if any(map(_has_line, parts)) else list(parts)
     return terms[0] if len(terms) == 1 else canonical(Sum(tuple(terms)))
@@ -125,36 +147,12 @@ def _has_line(part: Kernel) -> bool:
     return any(isinstance(factor, Linear) for factor in factors)
 
 
-def _in_full_model(
-    result: KernelResult, parts: Sequence[Kernel]
-) -> tuple[list[float], list[Shape]]:
-    """Return each part's strength, in units of the target, and its direction."""
-    search = result.search
-    posterior = posterior_of(search, search.best_candidate_)
+def _strengths(result: KernelResult, parts: Sequence[Kernel]) -> list[float]:
+    """Return each part's strength in the full model, in units of the target."""
+    posterior = posterior_of(result.search, result.search.best_candidate_)
     rows = _some_rows(result)
     unit = float(np.std(result.question.y)) if result.question.task == "regression" else 1.0
-    total = posterior.component_mean(posterior.kernel, rows)
-    strengths: list[float] = []
-    directions: list[Shape] = []
-    for part in parts:
-        mean = posterior.component_mean(part, rows)
-        strengths.append(unit * float(mean.std()))
-        if part.columns is None or len(part.columns) != 1:
-            directions.append("unclear")
-            continue
-        column = part.columns[0]
-        values = result.question.X.iloc[:, column].to_numpy(dtype=np.float64)
-        periodic = isinstance(part, Periodic) and repeats(part.period, values)
-        if periodic and supports_period(result, column):
-            directions.append("periodic")
-            continue
-        level = float(np.mean(total - mean))
-        directions.append(
-            direction_of(
-                posterior, part, column, values, seed=result.question.seed, level=level
-            ).shape
-        )
-    return strengths, directions
+    return [unit * float(posterior.component_mean(part, rows).std()) for part in parts]
 
 
 def _some_rows(result: KernelResult) -> Array:
@@ -185,14 +183,14 @@ def interaction_findings(
     ]
     few = len(products) <= _MOST_PARTS
     if not few:
-        strengths, _ = _in_full_model(result, [part for _, part in products])
+        strengths = _strengths(result, [part for _, part in products])
         order = np.argsort(-np.array(strengths), kind="stable")[:_MOST_PARTS]
         products = [products[k] for k in sorted(order)]
     found = []
     for place, part in products:
         others = [*parts[:place], *parts[place + 1 :]]
         added = _missing(separated(part, search.problem_.X), others)
-        kernel = joined([*others, *added], constants)
+        kernel = join_parts([*others, *added], constants)
         additive = steps(search.judge, kernel) if few else _unjudged(kernel)
         if additive.judged_by == "failed" and few:
             continue
@@ -239,3 +237,191 @@ def _missing(terms: Sequence[Kernel], present: Sequence[Kernel]) -> list[Kernel]
     """Return the terms of a structure that is not there yet."""
     known = {structure(one) for one in present}
     return [term for term in terms if structure(term) not in known]
+
+
+def is_indicator(values: Array) -> bool:
+    """Say whether a column has two distinct values."""
+    return len(np.unique(values)) == 2
+
+
+def variable_findings(
+    result: KernelResult, variables: Sequence[Variable] = (), steps: TimedSteps | None = None
+) -> tuple[VariableFinding, ...]:
+    """Return a finding for each variable, those with the least error first.
+
+    A variable's model is the best of its one-kernel models by the guide of the search. Constant
+    columns, and those whose fits all failed or were not reached in time, have none.
+    """
+    known = {variable.name: variable for variable in variables}
+    search, steps = result.search, steps or TimedSteps(None)
+    found = []
+    for column, best in search.history_.best_by_column.items():
+        if best.judged_by == "leave-one-out":
+            try:
+                best = steps(search.judge, best.kernel)
+            except OutOfTimeError:
+                continue
+        if best.judged_by == "cross-validation":
+            variable = known.get(result.question.names[column]) or described(result, column)
+            found.append(_finding(result, column, best, variable))
+    return tuple(sorted(found, key=lambda one: (one.model.error, one.model.negative_log_evidence)))
+
+
+def band_of(ratio: float) -> Band:
+    """Return how much evidence a ratio of errors is, lower edges included.
+
+    He (2016), table 5.2, with half-open bands.
+    """
+    # A quotient such as 0.08 / 0.1 falls short of the edge by rounding alone.
+    edge = round(ratio, 9)
+    if edge < 0.25:
+        return "strong"
+    if edge < 0.8:
+        return "some"
+    return "little" if edge < 1 else "none"
+
+
+def described(result: KernelResult, column: int) -> Variable:
+    """Return a variable as its numbers have it; the deviation is that of the rows themselves."""
+    name, values = result.question.names[column], _column(result, column)
+    return Variable(
+        name=name,
+        column=name,
+        kind="indicator" if is_indicator(values) else "number",
+        minimum=float(values.min()),
+        maximum=float(values.max()),
+        mean=float(values.mean()),
+        deviation=float(values.std()),
+    )
+
+
+def _finding(
+    result: KernelResult, column: int, best: Candidate, variable: Variable
+) -> VariableFinding:
+    search = result.search
+    baseline = search.baseline_
+    ratio = best.error / baseline.error if baseline.error > 0 else math.inf
+    return VariableFinding(
+        variable=variable,
+        model=model_of(best, result.question.names),
+        ratio=ratio,
+        band=band_of(ratio),
+        log_bayes_factor=best.log_evidence - baseline.log_evidence,
+        in_model=search.structure_found_ and column in search.best_candidate_.columns,
+    )
+
+
+def _column(result: KernelResult, column: int) -> Array:
+    values: Array = result.question.X.iloc[:, column].to_numpy(dtype=np.float64)
+    return values
+
+
+MOST_CHILDREN = 4
+_NAME_LETTERS = 16
+# Longer kernels are written with x1, x2, ..., which the caption explains.
+_LONGEST = 34
+# Characters that stand for themselves alone: none of them can be in a name that is drawn.
+_MARKED = re.compile("SE\\(\ue000(\\d+)\ue001\\)|\ue000(\\d+)\ue001")
+
+
+def draw_search(history: SearchHistory, best: Candidate, names: Sequence[str]) -> "Axes":
+    """Draw the way to the best kernel, and the best that was tried at each step of it."""
+    nodes = search_nodes(history, best, names)
+    said = ""
+    if max(len(node.label) for node in nodes) > _LONGEST:
+        short = [f"x{place + 1}" for place in range(len(names))]
+        nodes = search_nodes(history, best, short)
+        drawn = set(re.findall(r"\bx\d+\b", " ".join(node.label for node in nodes)))
+        known = zip(short, names, strict=True)
+        said = " " + "; ".join(f"{x}: {label(name, 40)}" for x, name in known if x in drawn) + "."
+    ax = search_tree(nodes, most_children=len(nodes))
+    ax.set_label(
+        f"The way to the result (vermilion) among {len(history)} kernels: the {MOST_CHILDREN} best "
+        f"of each step, with their cross-validated error.{said}"
+    )
+    return ax
+
+
+def search_nodes(history: SearchHistory, best: Candidate, names: Sequence[str]) -> list[SearchNode]:
+    """Return the part of a search's tree that can be read: the way and its nearest rivals."""
+    way, write = _way(history, best), _ShortKernels(history, names)
+    nodes = [
+        SearchNode("constant", None, _known(history.baseline.error), on_path=True, best=not way)
+    ]
+    parent, above = 0, None
+    for place in range(len(way) + 1):
+        following = _key(way[place]) if place < len(way) else None
+        chosen = parent
+        for one in _children(history, above, following):
+            on_path = _key(one) == following
+            chosen = len(nodes) if on_path else chosen
+            last = on_path and place + 1 == len(way)
+            nodes.append(SearchNode(write(one.kernel), parent, _known(one.error), on_path, last))
+        parent, above = chosen, following
+    return nodes
+
+
+def _children(
+    history: SearchHistory, above: Hashable | None, following: Hashable | None
+) -> list[Candidate]:
+    """Return the best that grew from a kernel, with the one that the way goes on to."""
+    grown = [one for one in history if _parent(one) == above and one.judged_by != "failed"]
+    ranked = sorted(grown, key=lambda one: (math.isnan(one.error), one.error))
+    return [one for k, one in enumerate(ranked) if k < MOST_CHILDREN or _key(one) == following]
+
+
+def _known(error: float) -> float | None:
+    return None if math.isnan(error) else error
+
+
+def _way(history: SearchHistory, best: Candidate) -> list[Candidate]:
+    """Return the candidates from the first level to the best, each the parent of the next."""
+    if best is history.baseline:
+        return []
+    known = {structure(one.kernel): one for one in history}
+    way: list[Candidate] = []
+    step = known.get(structure(best.kernel))
+    while step is not None and step not in way:
+        way.append(step)
+        step = None if step.parent is None else known.get(structure(step.parent))
+    return way[::-1]
+
+
+def _parent(candidate: Candidate) -> Hashable | None:
+    return None if candidate.parent is None else structure(candidate.parent)
+
+
+def _key(candidate: Candidate) -> Hashable:
+    return structure(candidate.kernel)
+
+
+class _ShortKernels:
+    """Writes kernels short: names alone where all base kernels are smooth."""
+
+    def __init__(self, history: SearchHistory, names: Sequence[str]) -> None:
+        self.names = [label(name, _NAME_LETTERS).replace(r"\$", "$") for name in names]
+        marks = [f"\ue000{place}\ue001" for place in range(len(names))]
+        self.marks = marks
+        written = [plain(one.kernel, marks) for one in history]
+        self.smooth = not any(re.search(r"[A-Z]", _MARKED.sub("", text)) for text in written)
+
+    def __call__(self, kernel: Kernel) -> str:
+        text = plain(kernel, self.marks)
+
+        def named(match: re.Match[str]) -> str:
+            whole, bare = match.groups()
+            name = self.names[int(whole or bare)]
+            return name if self.smooth or whole is None else f"SE({name})"
+
+        return _MARKED.sub(named, text)
+
+
+def draw_kernels(result: KernelResult, study: Study, gallery: Gallery) -> Study:
+    """Hang the way of the search, of a table's only question."""
+    if result.question.n_questions > 1:
+        return study
+    search = result.search
+    tree = draw_search(search.history_, search.best_candidate_, result.question.names)
+    way = gallery.hang("search", tree, "The way of the search")
+    findings = study.search or result.search_findings()
+    return replace(study, search=replace(findings, picture=way))

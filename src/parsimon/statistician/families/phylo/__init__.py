@@ -1,12 +1,11 @@
 """Regressions on a tree as a family: least squares and sparse regression, with and without it.
 
-`read_traits` matches a table with a tree, `Phylogeny` offers the models, `judge` measures them on
+`read_traits` matches a table with a tree, `regressions` offers the models, `judge` measures them on
 whole clades and on random folds.
 """
 
 from parsimon.statistician.families.phylo._clades import (
     Judgement,
-    as_contender,
     check_folds,
     compare_regressions,
     judge,
@@ -17,16 +16,14 @@ from parsimon.statistician.families.phylo._features import FeatureSource, comple
 from parsimon.statistician.families.phylo._regressions import (
     CURVE_POINTS,
     FittedRegression,
-    Phylogeny,
-    TraitCandidate,
-    TraitResult,
-    fit,
+    fit_regression,
     interval,
     lambda_curve,
     list_ancestors,
     pgls_finding,
     phyrvm_finding,
     reconstruct,
+    regressions,
     try_squares,
 )
 from parsimon.statistician.families.phylo._species import Traits, match_rows, read_traits
@@ -36,15 +33,11 @@ __all__ = [
     "FeatureSource",
     "FittedRegression",
     "Judgement",
-    "Phylogeny",
-    "TraitCandidate",
-    "TraitResult",
     "Traits",
-    "as_contender",
     "check_folds",
     "compare_regressions",
     "completed",
-    "fit",
+    "fit_regression",
     "interval",
     "judge",
     "lambda_curve",
@@ -54,6 +47,7 @@ __all__ = [
     "phyrvm_finding",
     "read_traits",
     "reconstruct",
+    "regressions",
     "trait_question",
     "try_squares",
     "usual_folds",

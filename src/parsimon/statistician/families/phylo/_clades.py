@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import cast
 
 import numpy as np
 
@@ -17,27 +18,24 @@ from parsimon.phylo import CladeKFold
 from parsimon.report.findings import Interval, ModelComparison
 from parsimon.report.trait_findings import (
     CALLED,
-    MEANING,
     CladeError,
     Judged,
     ModelName,
     SpeciesFinding,
 )
 from parsimon.statistician.comparison import compared
-from parsimon.statistician.families import ModelSize, Prediction, Question, columns_of
-from parsimon.statistician.families.contender import Contender, Setting
-from parsimon.statistician.families.contenders import GUESSING
+from parsimon.statistician.families import Family, ModelSize, Prediction, Question
 from parsimon.statistician.families.phylo._regressions import (
-    Phylogeny,
-    fit,
+    fit_regression,
     interval,
     regression_size,
+    regressions,
 )
 from parsimon.statistician.families.phylo._species import Traits
+from parsimon.statistician.families.plain import GUESSING
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork
-from parsimon.statistician.fold_answers import Told, run_contenders
-from parsimon.statistician.outer_folds import FoldResult
-from parsimon.statistician.question import run_searches
+from parsimon.statistician.folds import FoldAnswers, Told, run_folds
+from parsimon.statistician.seen_tables import UnchangedTable
 
 _SPECIES_A_FOLD, _FEWEST, _MOST = 8, 3, 10
 # Cells of the table from which on processes pay.
@@ -96,24 +94,25 @@ def judge(
     from sklearn.model_selection import KFold
 
     X, n_jobs = traits.X, _worth(traits, n_jobs)
-    question, family = trait_question(traits), Phylogeny(tree=traits.tree, leading=leading)
-    names = [one.name for one in family.search(question, seed=seed).candidates]
+    families = regressions(traits.tree, features=bool(X.shape[1]))
+    names = [cast(ModelName, one.key) for one in families]
     if time_limit is not None:
-        folds = _affordable_folds(traits, family, folds, time_limit, n_workers(n_jobs))
+        folds = _affordable_folds(traits, families, folds, time_limit, n_workers(n_jobs))
     if folds < _FEWEST_JUDGED:
         return Judgement(None, _NO_TIME, {})
     clades = list(CladeKFold(traits.tree, folds).split(X))
     shuffle = KFold(folds, shuffle=True, random_state=int(seed.generate_state(1)[0]))
     shuffled = list(shuffle.split(X))
-    _, results = run_searches(
-        family,
-        [question],
+    results, _ = run_folds(
+        families,
+        [trait_question(traits)],
         [OuterPart(0, number, *fold) for number, fold in enumerate((*clades, *shuffled))],
         seed,
-        whole=False,
         n_jobs=n_jobs,
-        done=lambda n_done, _: step("folds") if n_done else None,
+        done=lambda share: step("folds") if share else None,
         kept=finished.under("folds", folds),
+        stage="regressions",
+        prepare=UnchangedTable.of,
     )
     outside, failed, kept = _outside(traits, names, results[:folds])
     beside, also, _ = _outside(traits, names, results[folds:])
@@ -136,7 +135,7 @@ def judge(
 
 
 def _affordable_folds(
-    traits: Traits, family: Phylogeny, folds: int, time_limit: float, workers: int
+    traits: Traits, families: Sequence[Family], folds: int, time_limit: float, workers: int
 ) -> int:
     """Return on how many folds the models can be judged, by how long one fit of all of them takes.
 
@@ -144,8 +143,12 @@ def _affordable_folds(
     """
     started = time.monotonic()
     first = next(CladeKFold(traits.tree, folds).split(traits.X))
-    question, seed = trait_question(traits), np.random.SeedSequence(0)
-    run_searches(family, [question], [OuterPart(0, 0, *first)], seed, whole=False)
+    question, seed, part = (
+        trait_question(traits),
+        np.random.SeedSequence(0),
+        OuterPart(0, 0, *first),
+    )
+    run_folds(families, [question], [part], seed, prepare=UnchangedTable.of)
     seconds = max(1e-3, time.monotonic() - started)
     fits = (_JUDGING * time_limit - seconds) / (_SLOWER * seconds)
     return min(folds, int(workers * fits / 2))
@@ -154,7 +157,7 @@ def _affordable_folds(
 def compare_regressions(
     traits: Traits,
     judged: Judgement,
-    rivals: Sequence[Contender],
+    rivals: Sequence[Family],
     seed: np.random.SeedSequence,
     *,
     n_jobs: int | None = 1,
@@ -169,9 +172,9 @@ def compare_regressions(
     names: list[ModelName] = [name for name in judged.outside if name != "mean"]
     if len(judged.clades) < 2:
         return None
-    answers = run_contenders(
+    answers, _ = run_folds(
         (GUESSING, *rivals),
-        trait_question(traits),
+        [trait_question(traits)],
         [OuterPart(0, number, *fold) for number, fold in enumerate(judged.clades)],
         seed,
         n_jobs=_worth(traits, n_jobs),
@@ -183,28 +186,19 @@ def compare_regressions(
     answers = [
         replace(one, told={**_own(names, judged, written, one.test), **one.told}) for one in answers
     ]
-    known = (*map(as_contender, names), GUESSING, *rivals)
+    own = [one for one in regressions(traits.tree) if one.key in names]
+    known = (*own, GUESSING, *rivals)
     return compared(answers, known, trait_question(traits), whole_folds=True)
-
-
-def as_contender(name: ModelName) -> Contender:
-    """Return a regression as the comparison has it."""
-    return Contender(
-        name=CALLED[name], key=name, family="phylo", words=MEANING[name], make=_no_estimator
-    )
-
-
-def _no_estimator(setting: Setting) -> None:
-    raise InvalidInputError(f"A regression on a tree is no estimator for {setting.task}.")
 
 
 def _written(name: ModelName, traits: Traits) -> tuple[ModelSize, int, float]:
     """Return the size of a regression of all species, the columns it uses, and its seconds."""
     started = time.process_time()
-    fitted = fit(name, traits.tree, traits.X, traits.y)
+    fitted = fit_regression(name, traits.tree, traits.X, traits.y)
     seconds = time.process_time() - started
     size = regression_size(fitted, [str(one) for one in traits.X.columns], len(traits.y))
-    return size, columns_of(size.used, traits.columns), seconds
+    columns = [traits.columns[place] for place in size.used]
+    return size, len(set(columns)), seconds
 
 
 def _own(
@@ -231,7 +225,7 @@ def trait_question(traits: Traits) -> Question:
 
 
 def _outside(
-    traits: Traits, names: Sequence[ModelName], results: Sequence[FoldResult]
+    traits: Traits, names: Sequence[ModelName], results: Sequence[FoldAnswers]
 ) -> tuple[dict[ModelName, Prediction], dict[ModelName, str], Counter[str]]:
     """Return predictions outside the training parts, models that failed, features that stayed."""
     n = len(traits.y)
@@ -239,12 +233,14 @@ def _outside(
     failed: dict[ModelName, str] = {}
     kept: Counter[str] = Counter()
     for one in results:
-        kept.update(one.kept.get("phyrvm", ()))
         for name in names:
-            if name in one.failures:
-                failed.setdefault(name, one.failures[name])
-            else:
-                found[name].value[one.test], found[name].reach[one.test] = one.told[name]
+            if CALLED[name] in one.failures:
+                failed.setdefault(name, f"{one.failures[CALLED[name]]}.")
+                continue
+            told = one.told[CALLED[name]]
+            kept.update(told.questions[0].variables if name == "phyrvm" else ())
+            found[name].value[one.test] = told.value
+            found[name].reach[one.test] = np.nan if told.reach is None else told.reach
     return found, failed, kept
 
 

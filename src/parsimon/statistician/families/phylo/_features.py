@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from parsimon._typing import Array, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import P3CA, PhyloPCA, Tree
-from parsimon.report.figures.points import number
+from parsimon.report.figures.points import number_label
 from parsimon.report.trait_findings import LeftOut
 from parsimon.statistician.prepare.cells import is_date, read_cells, read_numbers
 from parsimon.statistician.prepare.frames import find_column
@@ -92,7 +92,7 @@ def _is_text(label: str) -> bool:
     return bool(read_numbers(pd.Series([label])).n_unread)
 
 
-def choose_columns(
+def choose_features(
     frame: "pd.DataFrame", measured: Mask, features: Sequence[str] | None
 ) -> FeatureColumns:
     """Return the features.
@@ -248,13 +248,13 @@ def _reason(cells: "pd.Series[Any]", name: str, values: Array | None) -> LeftOut
     if not len(present):
         return LeftOut(column=name, reason="empty")
     if np.ptp(present) == 0:
-        return LeftOut(column=name, reason="constant", value=number(float(present[0])))
+        return LeftOut(column=name, reason="constant", value=number_label(float(present[0])))
     if any(one.kind == "column_identifier" for one in recognise(cells, name).treatments):
         return LeftOut(column=name, reason="identifier")
     return None
 
 
-def without_gaps(numbers: "pd.DataFrame", measured: Mask) -> tuple["pd.DataFrame", list[LeftOut]]:
+def drop_gaps(numbers: "pd.DataFrame", measured: Mask) -> tuple["pd.DataFrame", list[LeftOut]]:
     """Leave out the emptiest columns while too few rows have all of them."""
     left_out: list[LeftOut] = []
     while numbers.shape[1]:

@@ -1,13 +1,14 @@
-"""Regressions on a tree as candidates of a family, and what they say: weights, lambda, ancestors.
+"""Regressions on a tree as families, and what they say: weights, lambda, ancestors.
 
-`fit` fits any of the models by its name, in the same way; `TraitCandidate` offers it behind the
+`fit` fits any of the models by its name, in the same way; `regressions` offers them behind the
 seam, and the rest turns fits into findings.
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -27,9 +28,10 @@ from parsimon.phylo import (
     ancestral_states,
 )
 from parsimon.phylo.ancestors import AncestralStates
-from parsimon.report.findings import Interval, SearchFindings
+from parsimon.report.findings import Interval
 from parsimon.report.trait_findings import (
-    SPOKEN,
+    CALLED,
+    MEANING,
     Ancestor,
     Coefficient,
     LambdaCurve,
@@ -40,14 +42,15 @@ from parsimon.report.trait_findings import (
     Weight,
 )
 from parsimon.statistician.families import (
-    FamilyResult,
-    ModelCandidate,
-    ModelFamily,
+    Family,
+    Fitted,
     ModelSize,
     Prediction,
     Question,
+    Setting,
     size_of_numbers,
 )
+from parsimon.statistician.families.family import QuestionFit, SeenTable
 from parsimon.statistician.families.phylo._features import redundant_columns
 from parsimon.statistician.families.phylo._species import Traits
 
@@ -93,7 +96,9 @@ class FittedRegression(NamedTuple):
         return found
 
 
-def fit(name: ModelName, tree: Tree, X: "pd.DataFrame", y: "pd.Series[float]") -> FittedRegression:
+def fit_regression(
+    name: ModelName, tree: Tree, X: "pd.DataFrame", y: "pd.Series[float]"
+) -> FittedRegression:
     """Fit one of the models to standardised features.
 
     Least squares leaves out columns that the others determine among these species.
@@ -287,54 +292,12 @@ def _whitened_share(tree: Tree, y: "pd.Series[float]", line: Array, share: float
     return float(1.0 - left @ left / (around @ around))
 
 
-@dataclass(frozen=True, eq=False)
-class TraitCandidate(ModelCandidate):
-    """One of the models, for species of a tree."""
-
-    name: ModelName
-    tree: Tree
-    features: tuple[str, ...]
-
-    @property
-    def words(self) -> str:
-        """What sentences call it."""
-        return SPOKEN[self.name]
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The features that it may use."""
-        return () if self.name in ("mean", "relatives") else self.features
-
-    @property
-    def size(self) -> int:
-        """Number of features that it may use."""
-        return len(self.variables)
-
-    def fit(
-        self, X: "pd.DataFrame", y: "pd.Series[float]", seed: np.random.SeedSequence
-    ) -> FittedRegression:
-        """Fit it to species; nothing is left to chance."""
-        del seed
-        return fit(self.name, self.tree, X, y)
-
-    def predict(self, model: FittedRegression, X: "pd.DataFrame") -> Prediction:
-        """Return means, and half the widths of 95 % intervals; NaN for the mean's."""
-        return Prediction(*model.predict(X))
-
-    def used(self, model: FittedRegression) -> tuple[str, ...]:
-        """Return the features that it kept."""
-        if isinstance(model.regressor, PhyRVM) and self.name != "relatives":
-            names: tuple[str, ...] = model.regressor.ranking().names
-            return names
-        return model.columns
-
-
 def try_squares(
     tree: Tree, X: "pd.DataFrame", y: "pd.Series[float]"
 ) -> tuple[FittedRegression | None, str]:
     """Return phylogenetic least squares; None if it cannot be, and why."""
     try:
-        return fit("pgls", tree, X, y), ""
+        return fit_regression("pgls", tree, X, y), ""
     except ParsimonError as error:
         return None, str(error)
 
@@ -399,74 +362,58 @@ _WITH_FEATURES: tuple[ModelName, ...] = ("mean", "relatives", "ols", "rvm", "pgl
 _WITHOUT: tuple[ModelName, ...] = ("mean", "relatives")
 
 
+def _no_estimator(setting: Setting) -> None:
+    raise NotImplementedError(f"A regression on a tree is fitted to more than {setting}.")
+
+
 @dataclass(frozen=True, kw_only=True)
-class Phylogeny(ModelFamily):
-    """Regressions of a trait on features of related species; nothing is searched but features.
-
-    leading: The model that is chosen.
-    """
-
-    name: ClassVar[str] = "regressions on a tree"
-    prepares: ClassVar[bool] = False
+class Regression(Family):
+    """A regression of a trait on features of related species; its key is a `ModelName`."""
 
     tree: Tree
-    leading: ModelName
 
-    def suits(self, question: Question) -> bool:
-        """Say whether a number of tips of the tree is asked for."""
-        return question.is_number and set(question.X.index) <= set(self.tree.tip_names)
-
-    def search(
-        self, question: Question, *, seed: np.random.SeedSequence, time_limit: float | None = None
-    ) -> "TraitResult":
-        """Offer all models that the features allow."""
+    def fit(
+        self, seen: SeenTable, seed: np.random.SeedSequence, *, time_limit: float | None = None
+    ) -> "RegressionFit":
+        """Fit it to species; nothing is left to chance."""
         del seed, time_limit
-        return TraitResult(question=question, tree=self.tree, leading=self.leading)
+        question, key = seen.questions[0], cast(ModelName, self.key)
+        return RegressionFit(
+            seen=seen, models=(fit_regression(key, self.tree, question.X, question.y),)
+        )
+
+
+def regressions(tree: Tree, *, features: bool = True) -> tuple[Regression, ...]:
+    """Return all models that features allow, or that need none; the mean first."""
+    return tuple(
+        Regression(
+            name=CALLED[name],
+            key=name,
+            kind="phylo",
+            words=MEANING[name],
+            make=_no_estimator,
+            tree=tree,
+        )
+        for name in (_WITH_FEATURES if features else _WITHOUT)
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TraitResult(FamilyResult):
-    """The models that the features of a question allow."""
+class RegressionFit(Fitted):
+    """A regression that was fitted to species."""
 
-    tree: Tree
-    leading: ModelName
+    def predict(self, X: "pd.DataFrame", n_classes: int) -> Prediction:
+        """Return means, and half the widths of 95 % intervals; NaN for the mean's."""
+        del n_classes
+        return Prediction(*self.models[0].predict(X))
 
-    @property
-    def candidates(self) -> Sequence[TraitCandidate]:
-        """All models, the mean first."""
-        names = _WITH_FEATURES if self.question.X.shape[1] else _WITHOUT
-        return [TraitCandidate(name, self.tree, self.question.names) for name in names]
+    @cached_property
+    def size(self) -> ModelSize:
+        """Bits of its weights, and of what relatives add."""
+        features = [str(one) for one in self.seen.X.columns]
+        return regression_size(self.models[0], features, len(self.seen.values))
 
-    @property
-    def chosen(self) -> TraitCandidate:
-        """The model that leads."""
-        return TraitCandidate(self.leading, self.tree, self.question.names)
-
-    @property
-    def contenders(self) -> Mapping[str, TraitCandidate]:
-        """All models by name, the leading one first."""
-        others: dict[str, TraitCandidate] = {one.name: one for one in self.candidates}
-        return {self.leading: self.chosen, **others}
-
-    @property
-    def structure_found(self) -> bool:
-        """Whether the leading model is more than the mean."""
-        return self.leading != "mean"
-
-    @property
-    def model(self) -> Any:
-        """The leading model, fitted to the species of the question."""
-        return self.chosen.fit(self.question.X, self.question.y, self.question.seed)
-
-    def search_findings(self) -> SearchFindings:
-        """Return which models there are; each chooses its features by itself."""
-        return SearchFindings(
-            family=Phylogeny.name,
-            unit="feature",
-            n_candidates=len(self.candidates),
-            n_cross_validated=0,
-            guide="evidence",
-            n_folds=0,
-            stopped_by="exhausted",
-            n_rows=len(self.question.y),
-        )
+    def tell(self, X: "pd.DataFrame", outside: Sequence[Question]) -> tuple[QuestionFit, ...]:
+        """Return which features it kept."""
+        del X, outside
+        return (QuestionFit(variables=self.columns),)

@@ -15,17 +15,17 @@ from parsimon._checks import shorten
 from parsimon._typing import Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import Tree
-from parsimon.report.figures.points import number
+from parsimon.report.figures.points import number_label
 from parsimon.report.trait_findings import Feature, LeftOut, TraitTable
 from parsimon.statistician.families.phylo._features import (
     FEWEST_SPECIES,
     FeatureColumns,
     FeatureSource,
-    choose_columns,
+    choose_features,
     completed,
+    drop_gaps,
     read_column,
     redundant_columns,
-    without_gaps,
 )
 from parsimon.statistician.prepare.cells import read_cells
 from parsimon.statistician.prepare.frames import as_frame, clean_text, find_column, named_frame
@@ -186,7 +186,7 @@ def read_traits(
     inside = frame.iloc[matched.rows]
     values = _target(cells.iloc[matched.rows], target)
     others = inside[[one for one in frame.columns if one not in gone]]
-    columns = choose_columns(others, ~np.isnan(values), features)
+    columns = choose_features(others, ~np.isnan(values), features)
     found = _traits(tree, target, matched, values, columns, chosen=features is not None)
     n_rows, n_columns = frame.shape
     table = replace(found.table, name=name, n_rows=n_rows, n_columns=n_columns, dropped=dropped)
@@ -268,7 +268,7 @@ def _traits(
     if numbers is None:
         numbers = given
         if not chosen:
-            numbers, costly = without_gaps(given, ~np.isnan(values))
+            numbers, costly = drop_gaps(given, ~np.isnan(values))
             left_out += costly
     rows = _Rows(tips, numbers, values)
     known, complete = rows.known, rows.complete
@@ -368,7 +368,7 @@ def _without_flat(numbers: "pd.DataFrame", fitted: Mask) -> tuple["pd.DataFrame"
     here = numbers[fitted]
     flat = [one for one in numbers.columns if len(here) and here[one].nunique() < 2]
     reasons = [
-        LeftOut(column=str(one), reason="constant", value=number(float(here[one].iloc[0])))
+        LeftOut(column=str(one), reason="constant", value=number_label(float(here[one].iloc[0])))
         for one in flat
     ]
     return numbers.drop(columns=flat), reasons
