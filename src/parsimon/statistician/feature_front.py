@@ -92,13 +92,14 @@ def formula_front(
     while len(kept) >= _SHOWN:
         kept.remove(_least_gain(frame, kept))
     places = sorted([*kept, search.best_index_], key=lambda place: frame["complexity"].iloc[place])
-    row = frame.iloc[search.best_index_]
+    # All errors are shares of guessing's; that of an exact formula is no number to divide by.
+    worst = frame.iloc[int(np.argmax(frame["relative_error"]))]
     is_classes = search.task_ == "classification"
     return FeatureFront(
         kind="formulas",
         measure="log loss" if is_classes else "typical miss",
         sizes=tuple(_formula_size(search, frame, place) for place in places),
-        guessing=float(row["holdout_error"] / row["relative_error"]),
+        guessing=float(worst["holdout_error"] / worst["relative_error"]),
         exact=False,
         n_tried=search.n_evaluations_,
         n_rows=search.n_rows_,
