@@ -22,14 +22,13 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.inference.likelihoods import positive_probability
 from parsimon.inference.posterior import Latent
 from parsimon.inference.sparse_bayes import SparseBayes, softmax_sparse, sparse_classification
-from parsimon.inference.sparse_bayes.averaged import variational_classification
-from parsimon.inference.sparse_bayes.em import em_classification
 from parsimon.inference.sparse_bayes.softmax import (
     SparseSoftmax,
     softmax_average,
     softmax_latent,
     softmax_scores,
 )
+from parsimon.inference.sparse_bayes.thinned import em_classification, variational_classification
 from parsimon.rvm._dictionary import (
     BasisFunctions,
     BumpColumns,

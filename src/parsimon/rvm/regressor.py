@@ -17,8 +17,7 @@ from parsimon._random import Seed
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes, sparse_regression
-from parsimon.inference.sparse_bayes.averaged import variational_regression
-from parsimon.inference.sparse_bayes.em import em_regression
+from parsimon.inference.sparse_bayes.thinned import em_regression, variational_regression
 from parsimon.rvm._automatic import (
     ScaledRows,
     Trials,

@@ -128,13 +128,6 @@ _MOST_PAIRS = 20
 _BLOCK = 4096
 
 
-class Bends(NamedTuple):
-    """How the diagonal of B changes with the predictor: first and second derivatives, (n,)."""
-
-    slope: Array
-    bend: Array
-
-
 def evidence_gradient(covariance: Array, weights: Array, smoothness: float) -> Array:
     r"""Return the gradient of the log evidence minus `smoothness` times the degrees of freedom.
 
@@ -177,7 +170,7 @@ def penalty_hessian(covariance: Array, smoothness: float) -> Array:
 
 
 def moving_hessian(
-    design: Array, spread: Array, weights: Array, covariance: Array, likelihood: "Bends"
+    design: Array, spread: Array, weights: Array, covariance: Array, bends: tuple[Array, Array]
 ) -> Array:
     r"""Return what the motion of B adds to the second derivatives of a Laplace evidence.
 
@@ -195,8 +188,10 @@ def moving_hessian(
     these are far more than the rest costs: then steps are shorter, never in a wrong direction.
 
     Shapes: design, spread (n, m), weights (m,), covariance (m, m) -> (m, m).
+
+    bends (n,), (n,): First and second derivatives of the diagonal of B for the predictor.
     """
-    slope, bend = likelihood
+    slope, bend = bends
     leverage = np.einsum("ij,ij->i", spread, design)
     back = spread.T @ (-0.5 * leverage * slope)
     rows = -0.5 * leverage * bend - slope * (design @ back)
