@@ -15,7 +15,8 @@ from parsimon.inference.sparse_bayes.design import scaled_columns
 from parsimon.inference.sparse_bayes.multinomial import OneHotLabels, pair_curvature, pair_mode
 from parsimon.inference.sparse_bayes.softmax import (
     SparseSoftmax,
-    softmax_moderated,
+    softmax_average,
+    softmax_latent,
     softmax_scores,
     softmax_sparse,
 )
@@ -207,8 +208,8 @@ def test_swapping_two_classes_swaps_their_predictions():
     design, codes = blobs(5, 50, 2)
     first, second = softmax_sparse(design, codes, 2), softmax_sparse(design, 1 - codes, 2)
     np.testing.assert_allclose(
-        softmax_moderated(first, design, 2),
-        softmax_moderated(second, design, 2)[:, ::-1],
+        softmax_average(softmax_latent(first, design, 2)),
+        softmax_average(softmax_latent(second, design, 2))[:, ::-1],
         atol=5e-3,
     )
 
@@ -287,7 +288,7 @@ def test_hard_designs_give_finite_answers(name):
     design = HARD[name]
     for codes in ([0, 1, 2, 0, 1, 2], [0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 2]):
         result = softmax_sparse(design, np.array(codes), 3)
-        p = softmax_moderated(result, design, 3)
+        p = softmax_average(softmax_latent(result, design, 3))
         assert np.isfinite(result.log_evidence)
         assert np.isfinite(result.covariance).all()
         np.testing.assert_allclose(p.sum(axis=1), 1.0)

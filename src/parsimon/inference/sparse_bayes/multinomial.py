@@ -188,6 +188,7 @@ def pair_mode(X: Array, classes: Indices, labels: OneHotLabels, guess: Array) ->
     """
     codes, targets, row_weights = labels
     spread = (classes[:, None] == np.arange(targets.shape[1])).astype(np.float64)
+    curvature = np.empty((0, 0))
 
     def at(weights: Array) -> ModePoint:
         scores = X @ (weights[:, None] * spread)
@@ -207,7 +208,6 @@ def pair_mode(X: Array, classes: Indices, labels: OneHotLabels, guess: Array) ->
     def along(point: ModePoint, step: Array) -> Ray:
         return lambda size: at(point.weights + size * step)
 
-    curvature = np.empty((0, 0))
     point = at(np.zeros(len(classes)))
     if guess.any():
         given = at(guess)

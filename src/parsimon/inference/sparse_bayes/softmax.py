@@ -121,16 +121,6 @@ def softmax_latent(result: SparseSoftmax, design: Array, n_classes: int) -> Late
     return Latent(softmax_scores(result, design, n_classes), covariance)
 
 
-def softmax_moderated(
-    result: SparseSoftmax, design: Array, n_classes: int, *, n_points: int = 512
-) -> Array:
-    """Return class probabilities averaged over the posterior of the scores.
-
-    Shapes: design (n, n_columns) -> (n, n_classes).
-    """
-    return softmax_average(softmax_latent(result, design, n_classes), n_points=n_points)
-
-
 def softmax_average(latent: Latent, *, n_points: int = 512) -> Array:
     r"""Return the average of the softmax over Gaussian scores, by a fixed set of points.
 
