@@ -31,6 +31,7 @@ from parsimon._checks import shorten
 from parsimon._typing import Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo._evolution import Model, evolution
+from parsimon.phylo._likelihood import find_hills
 from parsimon.phylo._matrix_normal import moments
 from parsimon.phylo._passes import Schedule, slot_branches
 from parsimon.phylo.tree import Tree
@@ -360,11 +361,9 @@ def fit_lambda(
             heights[place] = fit.found.log_likelihood
     if not np.isfinite(heights).any():
         fit_cells(_at(gaussian, points[0]), table, coarse)  # says itself what is wrong
-    padded = np.concatenate([[-np.inf], heights, [-np.inf]])
-    hills = (heights >= padded[:-2]) & (heights >= padded[2:]) & np.isfinite(heights)
     tops = [
         _climb(gaussian, table, options, points, place, starts[place])
-        for place in np.flatnonzero(hills).tolist()
+        for place in find_hills(heights)
     ]
     return max(tops, key=lambda top: top[1].found.log_likelihood)
 
