@@ -224,7 +224,7 @@ def _decision(machines: FrontMachines, place: int, X: Array) -> Array:
     """Return one machine's values at new rows."""
     alpha = machines.alpha[place]
     support = np.flatnonzero(alpha)
-    if machines.basis.repair is None:
+    if machines.basis.map is None:
         gram, coefficients = machines.basis.gram.subset(support), machines.basis.coefficients(alpha)
         coefficients = coefficients[support]
     else:
