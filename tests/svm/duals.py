@@ -48,3 +48,8 @@ def highest_value(dual):
         if inside and balanced:
             best = max(best, float(dual.objective(alpha)))
     return best
+
+
+def dual_gradient(dual, alpha):
+    """Return the derivatives of the objective of a dual, of the shape of `alpha`."""
+    return dual.signs * (dual.slope - (alpha * dual.signs) @ dual.kernel)

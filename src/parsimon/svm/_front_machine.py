@@ -8,7 +8,7 @@ that split.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -417,17 +417,6 @@ def list_rules(is_dual: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*_shown(is_dual), *more)))
 
 
-class Described(NamedTuple):
-    """The machines that a search found, and what rules may refer to.
-
-    constant: The place of the constant classifier.
-    """
-
-    machines: FrontMachines
-    figures: Figures
-    constant: int
-
-
 def machines_found(
     result: SearchResult,
     problem: MarginProblem,
@@ -436,17 +425,21 @@ def machines_found(
     *,
     template: FrontSVC,
     header: tuple[int, AnyArray | None],
-) -> Described:
-    """Return the machines that a search found, with the constant classifier among them."""
+) -> tuple[FrontMachines, Figures, int]:
+    """Return the machines that a search found, what rules may refer to, and the constant's place.
+
+    The constant classifier is always among them.
+    """
     searched = result.directions
     is_dual = searched.names == DUAL_NAMES
     alpha = np.concatenate([np.zeros((1, result.solutions.shape[1])), result.solutions])
     bias, columns = describe_machines(problem, alpha, is_dual=is_dual)
     if is_dual:
-        table = dual_objectives(problem, alpha, balance=True)
+        table = dual_objectives(problem, alpha)
         columns = {**dict(zip(DUAL_NAMES, table.T, strict=True)), **columns}
     if holdout is not None:
-        columns["holdout_error"] = _holdout_errors(holdout, basis, alpha, bias)
+        decisions = basis.coefficients(alpha) @ holdout.between.T + bias[:, None]
+        columns["holdout_error"] = error_rates(decisions, holdout.signs, holdout.weights)
     # Only the objectives of the search decide; the other columns come with their rows.
     pair = np.column_stack([columns[name] for name in searched.names]) * searched.sign
     kept = np.flatnonzero(nondominated_rows(pair, keep_ties=False))
@@ -461,7 +454,7 @@ def machines_found(
     errors = columns["training_error" if holdout is None else "holdout_error"]
     better = errs_less(errors, errors[0])[order]
     figures = measure_front(ordered, better, is_dual=is_dual, n_holdout=machines.n_holdout)
-    return Described(machines, figures, int(np.argmax(order == 0)))
+    return machines, figures, int(np.argmax(order == 0))
 
 
 def describe_machines(
@@ -511,11 +504,4 @@ def errs_less(errors: Array, baseline: float) -> Mask:
 
 def _reference_bias(problem: MarginProblem, alpha: Array, scores: Array) -> Array:
     dual = Dual(problem.kernel, problem.signs, problem.weights, equality=False)
-    return np.array(
-        [dual.bias_at(*pair) for pair in zip(alpha, problem.signs - scores, strict=True)]
-    )
-
-
-def _holdout_errors(holdout: Holdout, basis: TrainedRows, alpha: Array, bias: Array) -> Array:
-    decisions = basis.coefficients(alpha) @ holdout.between.T + bias[:, None]
-    return error_rates(decisions, holdout.signs, holdout.weights)
+    return np.array([dual.bias(*pair) for pair in zip(alpha, problem.signs - scores, strict=True)])
