@@ -137,7 +137,7 @@ WALK = (
     "gp.search",
     "pareto.run",
     "statistician.measure",
-    "report.findings",
+    "report.findings/",
     "report.sections/",
     "report.document",
     "report.html/",

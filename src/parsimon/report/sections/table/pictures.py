@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from parsimon.report.document import Figure
-from parsimon.report.effect_findings import EffectFinding
+from parsimon.report.findings.shared_findings import EffectFinding
 from parsimon.report.sections._scope import Scope
 from parsimon.report.sections.table.claims import certain, columns_of, suggested
 from parsimon.structures import Claim
