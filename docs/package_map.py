@@ -56,7 +56,7 @@ ROWS = (
             Package(
                 "report",
                 "from findings to pages",
-                ("findings", "sections/", "document", "html/", "typst", "markdown", "figures/"),
+                ("findings/", "sections/", "document", "html/", "typst", "markdown", "figures/"),
             )
         ],
     ),
