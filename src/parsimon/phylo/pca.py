@@ -21,21 +21,19 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.phylo._evolution import Model, check_parameter
 from parsimon.phylo._likelihood import maximise
 from parsimon.phylo._matrix_normal import (
+    CellOptions,
     Centre,
     LowRank,
     Moments,
-    low_rank,
-    matrix_log_likelihood,
-    moments,
-    principal_directions,
-)
-from parsimon.phylo._missing import (
-    CellOptions,
     PartialTable,
     check_cells,
     completed_rows,
     fit_cells,
     fit_lambda,
+    low_rank,
+    matrix_log_likelihood,
+    moments,
+    principal_directions,
     star,
 )
 from parsimon.phylo._tips import check_tree, split_tips, tip_gaussian

@@ -41,15 +41,9 @@ from parsimon.svm._front import (
     margin_terms,
     prices,
 )
-from parsimon.svm._gram import (
-    BinaryKernelMachine,
-    Definiteness,
-    Gram,
-    TrainingMatrix,
-    fit_gram,
-    training_matrix,
-)
+from parsimon.svm._gram import BinaryKernelMachine, Gram, fit_gram
 from parsimon.svm._pairs import Slopes, cross_fit_slopes, fit_slopes
+from parsimon.svm.indefinite import Definiteness, TrainingMatrix, training_matrix
 
 
 def loss_weights(rows: Rows, class_weight: Any, classes: AnyArray) -> Array:

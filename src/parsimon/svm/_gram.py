@@ -1,17 +1,15 @@
 """Kernel matrices of training rows and of new rows, and what classifier and regressor do with them.
 
-`Gram` is a kernel, whatever it was given as, and the rows it was fitted on. `training_matrix` makes
-the matrix to train on, repaired if it has negative eigenvalues and that was asked for; `fit_dual`
-solves one dual on it; `EvolutionaryMachine` is what classifier and regressor keep of their fits.
+`Gram` is a kernel, whatever it was given as, and the rows it was fitted on. `fit_dual` solves one
+dual on the matrix that `indefinite.training_matrix` makes of it; `EvolutionaryMachine` is what
+classifier and regressor keep of their fits.
 """
 
 import warnings
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -31,14 +29,7 @@ from parsimon.kernels import Kernel
 from parsimon.kernels.adapters import as_kernel
 from parsimon.svm._dual import Dual, Solution
 from parsimon.svm._evolve import EvolutionOptions, EvolutionResult, evolve
-from parsimon.svm.indefinite import (
-    REPAIRS,
-    TOLERANCE,
-    How,
-    KernelSpectrum,
-    kernel_spectrum,
-    repaired,
-)
+from parsimon.svm.indefinite import REPAIRS, How, TrainingMatrix
 
 _ASYMMETRY = 1e-8
 
@@ -165,91 +156,6 @@ def fit_gram(options: Any, X: Array, places: Indices, weights: Array) -> Gram:
 
 
 _DONE = ("concave", "stall", "max_iter", "time_limit", "interrupt")
-_DID = {
-    "native": "it was used as it is, and the dual searched for its highest stationary point",
-    "clip": "they were set to zero",
-    "flip": "they were made positive",
-    "shift": "the size of the smallest was added to the diagonal",
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Definiteness:
-    """Whether a kernel matrix has negative eigenvalues, and what was done about them.
-
-    gram: The matrix is computed from it when it is asked for again.
-    spectrum: None where the matrix is positive semi-definite and nobody has asked for
-        eigenvalues yet.
-    repair: "none": there was nothing to repair.
-    """
-
-    gram: Gram
-    spectrum: KernelSpectrum | None
-    repair: str
-
-    @cached_property
-    def measured(self) -> KernelSpectrum:
-        """The spectrum of the matrix as it was given."""
-        return kernel_spectrum(self.gram.train) if self.spectrum is None else self.spectrum
-
-    def sentence(self) -> str:
-        """Return in words what was seen and done."""
-        spectrum = self.measured
-        if self.repair == "none":
-            return (
-                "The kernel matrix is positive semi-definite "
-                f"(smallest eigenvalue {spectrum.smallest:.3g}); nothing was repaired."
-            )
-        return (
-            f"The kernel matrix is indefinite: {spectrum.n_negative} of "
-            f"{len(spectrum.eigenvalues)} eigenvalues are negative "
-            f"({100 * spectrum.negative_mass:.2g} % of the mass, the smallest "
-            f"{spectrum.smallest:.3g}); {_DID[self.repair]}."
-        )
-
-
-class TrainingMatrix(NamedTuple):
-    """A kernel matrix to train on.
-
-    matrix (n, n): Repaired if that was asked for.
-    concave: Whether `matrix` has no negative eigenvalues.
-    map (n, n): What similarities of new rows are multiplied with.
-    """
-
-    gram: Gram
-    matrix: Array
-    concave: bool
-    map: Array | None
-    definiteness: Definiteness
-
-    def expansion(self, coefficients: Array) -> tuple[Gram, Array, Indices]:
-        """Return the rows that a prediction needs, with their coefficients and numbers.
-
-        Shapes: coefficients (n, k).
-        """
-        mapped = coefficients if self.map is None else self.map @ coefficients
-        used = np.flatnonzero(mapped.any(axis=1))
-        return self.gram.subset(used), mapped[used], used
-
-
-def training_matrix(gram: Gram, how: How) -> TrainingMatrix:
-    """Return the kernel matrix to train on; `how` says what to do with negative eigenvalues."""
-    matrix = gram.train
-    if gram.is_psd or _has_cholesky_factor(matrix):
-        return TrainingMatrix(gram, matrix, True, None, Definiteness(gram, None, "none"))
-    repair = repaired(matrix, how)
-    definite = repair.spectrum.is_psd
-    seen = Definiteness(gram, repair.spectrum, "none" if definite else how)
-    return TrainingMatrix(gram, repair.train, definite or how != "native", repair.map, seen)
-
-
-def _has_cholesky_factor(matrix: Array) -> bool:
-    """Return whether it is surely positive semi-definite, at a fifth of the spectrum's time."""
-    largest = float(np.diagonal(matrix).max())
-    if largest <= 0:
-        return False
-    raised = matrix + TOLERANCE * largest * np.eye(len(matrix))
-    return bool(dpotrf(raised, lower=1, overwrite_a=1)[1] == 0)
 
 
 def box_size(C: Any, matrix: Array, weights: Array) -> float:

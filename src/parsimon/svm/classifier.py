@@ -18,14 +18,7 @@ from parsimon._interrupts import stoppable
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array
-from parsimon.svm._gram import (
-    EvolutionaryMachine,
-    FittedDual,
-    TrainingMatrix,
-    box_size,
-    fit_gram,
-    training_matrix,
-)
+from parsimon.svm._gram import EvolutionaryMachine, FittedDual, box_size, fit_gram
 from parsimon.svm._pairs import (
     agreeing,
     coupled,
@@ -34,6 +27,7 @@ from parsimon.svm._pairs import (
     shown_coefficients,
     votes_and_margins,
 )
+from parsimon.svm.indefinite import TrainingMatrix, training_matrix
 
 
 def _has_probabilities(estimator: Any) -> bool:

@@ -46,7 +46,8 @@ from parsimon.svm._front_machine import (
     measure_front,
     two_classes,
 )
-from parsimon.svm._gram import BinaryKernelMachine, fit_gram, training_matrix
+from parsimon.svm._gram import BinaryKernelMachine, fit_gram
+from parsimon.svm.indefinite import training_matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,15 +18,8 @@ from parsimon._random import Seed
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import ScalingWarning
 from parsimon.svm._dual import Dual
-from parsimon.svm._gram import (
-    EvolutionaryMachine,
-    FittedDual,
-    TrainingMatrix,
-    box_size,
-    fit_dual,
-    fit_gram,
-    training_matrix,
-)
+from parsimon.svm._gram import EvolutionaryMachine, FittedDual, box_size, fit_dual, fit_gram
+from parsimon.svm.indefinite import TrainingMatrix, training_matrix
 
 
 class EvolutionarySVR(RegressorMixin, EvolutionaryMachine):
