@@ -27,12 +27,12 @@ from parsimon.report.sections.table.classes import (
     joint_sentences,
 )
 from parsimon.report.sections.table.families import guess_miss, recommended_line, which_model
-from parsimon.report.sections.table.front_page import page_title, the_table
 from parsimon.report.sections.table.honesty import honest_sentences
 from parsimon.report.sections.table.methods import cited, methods
 from parsimon.report.sections.table.pictures import strongest_picture
 from parsimon.report.sections.table.rows import rows_explained, rows_of_classes
 from parsimon.report.sections.table.trade_off import formula_sections, kernel_search, knee_sentence
+from parsimon.report.sections.table.treatments import page_title, the_table
 from parsimon.report.sections.table.variables import what_matters
 
 _MOST_LINES = 10
