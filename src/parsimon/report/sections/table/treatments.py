@@ -20,7 +20,7 @@ from parsimon.report.sections._phrases import (
     spelled,
     were,
 )
-from parsimon.report.sections._scope import Scope
+from parsimon.report.sections.table.scope import Scope
 
 _MOST = 8
 Group = Sequence[Treatment]
