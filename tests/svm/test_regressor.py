@@ -19,7 +19,7 @@ from parsimon.svm.regressor import EvolutionarySVR, regression_dual
 from tests.contract import contract
 
 
-@contract([EvolutionarySVR()], [EvolutionarySVR(kernel="precomputed", epsilon=0.01)])
+@contract(EvolutionarySVR(), EvolutionarySVR(kernel="precomputed", epsilon=0.01))
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
