@@ -5,7 +5,6 @@ that is set around a call. Nothing else calls joblib, threadpoolctl or Dask.
 """
 
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from parsimon._deadline import Deadline, is_late
 from parsimon.exceptions import InvalidInputError, MissingDependencyError
 
 T = TypeVar("T")
@@ -71,10 +71,10 @@ class Workers:
         function: Callable[..., T],
         calls: Iterable[tuple[Any, ...]],
         *,
-        deadline: float | None = None,
+        deadline: Deadline = None,
     ) -> Iterator[T]:
         """Yield the results; calls that would begin after the deadline are not made."""
-        timely = (call for call in calls if deadline is None or time.monotonic() < deadline)
+        timely = (call for call in calls if not is_late(deadline))
         if self._parallel is None:
             yield from (_in_worker(function, call) for call in timely)
             return

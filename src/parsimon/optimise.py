@@ -5,7 +5,6 @@ inside the box that BFGS corrects after each; evaluations may fail.
 """
 
 from collections.abc import Callable, Iterator
-from time import monotonic
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy.optimize import Bounds
 from scipy.optimize import minimize as scipy_minimize
 
 from parsimon._checks import finite_matrix
+from parsimon._deadline import Deadline, end_after, is_late
 from parsimon._random import Seed, generator
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
@@ -256,8 +256,7 @@ def minimise(
     if n_restarts:
         starts = np.vstack([starts, random_starts(bounds, n_restarts, random_state)])
         known += [None] * n_restarts
-    deadline = np.inf if time_limit is None else monotonic() + time_limit
-    memory = _Memory(objective, deadline, enough)
+    memory = _Memory(objective, end_after(time_limit), enough)
     tolerances = Tolerances(value_tolerance, gradient_tolerance, max_iterations)
     values = []
     best = _Descent(starts[0], np.inf, np.zeros(len(bounds)), False, "No evaluation succeeded.")
@@ -302,7 +301,7 @@ class _Memory:
     """Calls the objective, counts, survives failures and remembers the best of the current run."""
 
     def __init__(
-        self, objective: Objective, deadline: float, enough: Callable[[], bool] | None
+        self, objective: Objective, deadline: Deadline, enough: Callable[[], bool] | None
     ) -> None:
         self.objective = objective
         self.deadline, self.enough = deadline, enough
@@ -316,7 +315,7 @@ class _Memory:
     @property
     def is_spent(self) -> bool:
         has_enough = self.enough is not None and self.enough()
-        return has_enough or monotonic() >= self.deadline
+        return has_enough or is_late(self.deadline)
 
     def __call__(self, x: Array) -> tuple[float, Array]:
         # SciPy asks again for the point that was tried before it was started.
@@ -386,8 +385,9 @@ def _descend(
             if not converged:
                 converged, message = _bounded_descents(memory, start, bounds, tolerances)
     except _SpentError:
-        late = monotonic() >= memory.deadline
-        message = f"The {'time limit' if late else 'limit of work'} was reached."
+        message = (
+            f"The {'time limit' if is_late(memory.deadline) else 'limit of work'} was reached."
+        )
     if memory.best is None:
         return _Descent(start, np.inf, np.zeros_like(start), False, message)
     value, x, gradient = memory.best

@@ -11,7 +11,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +28,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import Pipeline
 
 from parsimon._checks import check_choice, check_count
+from parsimon._deadline import end_after, is_late
 from parsimon._interrupts import as_one_piece, stoppable
 from parsimon._parallel import Workers
 from parsimon._partition import complete_vector
@@ -381,14 +381,14 @@ def _run(
     progress: Progress,
 ) -> tuple[list[Fold | str], str]:
     """Measure the folds in order; return them, and why it stopped early if it did."""
-    deadline = np.inf if time_limit is None else perf_counter() + time_limit
+    deadline = end_after(time_limit)
     outcomes: list[Fold | str] = []
     late = False
 
     def due() -> Iterator[tuple[OuterPart, np.random.SeedSequence]]:
         nonlocal late
         for position, call in enumerate(calls):
-            late = position > 0 and perf_counter() >= deadline
+            late = position > 0 and is_late(deadline)
             if late:
                 return
             yield call

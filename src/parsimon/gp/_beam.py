@@ -9,7 +9,6 @@ after a search, as the search evaluated its own.
 import hashlib
 import math
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Literal, TypeVar, cast
 import numpy as np
 
 from parsimon._checks import check_choice, check_count, check_positive
+from parsimon._deadline import Deadline, end_after, is_late
 from parsimon._parallel import Workers, one_thread
 from parsimon._progress import Progress
 from parsimon._typing import Array
@@ -216,7 +216,7 @@ class Beam:
         self,
         state: BeamState,
         rng: np.random.Generator,  # noqa: ARG002 - seeds are the kernels'
-        deadline: float | None,
+        deadline: Deadline,
     ) -> BeamState:
         """Grow, evaluate and rank the next level."""
         state.depth += 1
@@ -273,7 +273,7 @@ class Beam:
                     level.parents.append(parent)
         return level
 
-    def fit_all(self, level: _Level, deadline: float | None) -> None:
+    def fit_all(self, level: _Level, deadline: Deadline) -> None:
         """Fit every kernel of the level to all rows: the promising ones closely."""
         places, n_listed = list(range(len(level.kernels))), self.n_listed(level)
         # Other guides than the folds' compare the fits to all rows themselves.
@@ -288,7 +288,7 @@ class Beam:
         self,
         level: _Level,
         places: list[int],
-        deadline: float | None = None,
+        deadline: Deadline = None,
         stage: Literal["loose", "whole"] = "whole",
     ) -> None:
         """Fit some kernels of the level to all rows, from a loose fit if there is one."""
@@ -303,9 +303,7 @@ class Beam:
         for place, whole in found:
             level.wholes[place] = whole
 
-    def cross_validate(
-        self, level: _Level, places: list[int], deadline: float | None = None
-    ) -> None:
+    def cross_validate(self, level: _Level, places: list[int], deadline: Deadline = None) -> None:
         """Evaluate some kernels of the level on the folds."""
         wholes = {
             place: whole for place in places if isinstance(whole := level.wholes[place], WholeFit)
@@ -326,7 +324,7 @@ class Beam:
         kernels: dict[int, Kernel],
         call: Callable[[int], tuple[object, ...]],
         note: str,
-        deadline: float | None,
+        deadline: Deadline,
     ) -> Iterator[tuple[int, T | FailedFit]]:
         """Yield what is remembered of kernels by place, then what is measured now."""
         waiting = []
@@ -465,11 +463,11 @@ class KernelEvaluator:
         known = self._found(kernel)
         if known is not None:
             return known
-        deadline = None if time_limit is None else time.monotonic() + time_limit
+        deadline = end_after(time_limit)
         self.end_by(deadline)
         found = self._candidate(kernel, self._fitted(kernel, self._noise))
         self.end_by(None)
-        if deadline is None or time.monotonic() < deadline:
+        if not is_late(deadline):
             self._known.append(found)
         return found
 
@@ -515,7 +513,7 @@ class KernelEvaluator:
         key = structure(kernel)
         return next((one for one in self._known if structure(one.kernel) == key), None)
 
-    def end_by(self, deadline: float | None) -> None:
+    def end_by(self, deadline: Deadline) -> None:
         """Let fits end by a moment of the monotonic clock, or take the time that they need."""
         self._problem = replace(self._problem, deadline=deadline)
 

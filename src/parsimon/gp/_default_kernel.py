@@ -18,11 +18,11 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
-from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from parsimon._deadline import Deadline, end_after, is_late, time_left
 from parsimon._parallel import one_thread
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
@@ -158,14 +158,13 @@ def _fit_chosen(
     if not options["optimise"]:
         smooth = constant_and_smooth(table.X)[1]
         return fit(table.restated(smooth), X, y, **options)
-    time_limit = options["time_limit"]
-    deadline = np.inf if time_limit is None else monotonic() + time_limit
+    deadline = end_after(options["time_limit"])
     options = options | {"n_restarts": 0}
     some = np.arange(len(X)) if len(X) <= MOST_COMPARED else stratified_rows(classes, MOST_COMPARED)
     own = (table.X[some], y[some], classes[some], weights[some])
     best, n_evaluations = _chosen(fit, *own, deadline, options)
     if len(some) < len(X):
-        best = fit(best.kernel, table.X, y, **options | {"time_limit": _left(deadline)})
+        best = fit(best.kernel, table.X, y, **options | {"time_limit": time_left(deadline)})
         n_evaluations += best.n_evaluations
     held = options | {"optimise": False} | _start(best)
     again = fit(table.restated(best.kernel), X, y, **held)
@@ -183,15 +182,15 @@ def _chosen(
     y: AnyArray,
     classes: AnyArray,
     weights: Array,
-    deadline: float,
+    deadline: Deadline,
     options: dict[str, Any],
 ) -> tuple[FittedProcess[Any], int]:
     """Return the best fit of the candidates, and how often the evidence was computed."""
     found: list[FittedProcess[Any]] = []
     for kernel in candidates(X):
-        if found and monotonic() >= deadline:
+        if found and is_late(deadline):
             break
-        own = options | {"weights": weights, "time_limit": _left(deadline)}
+        own = options | {"weights": weights, "time_limit": time_left(deadline)}
         if kernel.n_theta > _FEW:
             kernel = _promising(fit, kernel, X, y, classes, own)
         found.append(fit(kernel, X, y, **own))
@@ -222,10 +221,6 @@ def _price(kernel: Kernel, n_rows: int) -> float:
     """Return the log evidence that a candidate is held to gain without being true."""
     few = min(kernel.n_theta, _FEW)
     return few + 0.5 * float(np.log(n_rows)) * (kernel.n_theta - few)
-
-
-def _left(deadline: float) -> float | None:
-    return None if deadline == np.inf else max(0.0, deadline - monotonic())
 
 
 def _start(fitted: FittedProcess[Any]) -> dict[str, Any]:

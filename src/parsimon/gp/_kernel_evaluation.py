@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from parsimon._checks import shorten
+from parsimon._deadline import Deadline, time_left
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._process_fit import NOISE_LIMITS, NOISE_START, VARIANCE_LIMITS, fit_classifier
@@ -73,13 +74,11 @@ class KernelProblem:
     folds: tuple[tuple[Indices, Indices], ...]
     n_restarts: int = 0
     refits: bool = True
-    deadline: float | None = None
+    deadline: Deadline = None
 
     def seconds(self, share: float = 1.0) -> float | None:
         """Return a share of the seconds that are left; None without a deadline."""
-        return (
-            None if self.deadline is None else max(0.0, share * (self.deadline - time.monotonic()))
-        )
+        return time_left(self.deadline, share)
 
     @property
     def least_variance(self) -> float:

@@ -12,12 +12,12 @@ handful of Newton's steps on all rows meets the tolerance.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from time import monotonic
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from parsimon._checks import check_choice, finite_matrix, finite_vector
+from parsimon._deadline import end_after, time_left
 from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
@@ -322,11 +322,9 @@ def _coarse_to_fine(
     search: dict[str, Any],
 ) -> FittedProcess[LatentPosterior]:
     """Fit to some rows, and to all rows from where that ended."""
-    began = monotonic()
+    deadline = end_after(search["time_limit"])
     first = coarse_fit(kernel, X, y_signs, starts, bounds, how=how, search=search)
-    if search["time_limit"] is not None:
-        left = search["time_limit"] - (monotonic() - began)
-        search = search | {"time_limit": max(0.0, left)}
+    search = search | {"time_limit": time_left(deadline)}
     how = how | {"form": first.form, "start": first.sites}
     evaluate = classification_evidence(kernel, X, y_signs, **how)
     found = maximise_evidence(evaluate, first.starts, bounds, curvature=first.curvatures, **search)

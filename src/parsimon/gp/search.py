@@ -6,7 +6,6 @@ into a fitted estimator.
 """
 
 import os
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from parsimon._checks import (
     check_seconds,
 )
 from parsimon._data import target_task, validate_data
+from parsimon._deadline import end_after, time_left
 from parsimon._interrupts import as_one_piece, stoppable
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array
@@ -242,7 +242,7 @@ class KernelSearch(FrontEstimator):
         KernelSearch
             Itself.
         """
-        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
+        deadline = end_after(self.time_limit)
         self._check_options()
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         self.task_: Task = target_task(y, self.task)
@@ -261,8 +261,7 @@ class KernelSearch(FrontEstimator):
         self.claims_ = self.structures_.claims()
         grammar = grammar_of(base, self.structures_, self.grow)
         # Growing takes a share of the time that is left, so that some is for what is supported.
-        limit = replace(self.problem_, deadline=deadline).seconds(_GROWING)
-        options = self._search_options(X, grammar.base, seed, limit)
+        options = self._search_options(X, grammar.base, seed, time_left(deadline, _GROWING))
         history = beam_search(self.problem_, grammar, options)
         self._evaluate = KernelEvaluator(self.problem_, history, grammar.base, seed)
         self._evaluate.end_by(deadline)

@@ -4,7 +4,6 @@ Read `SparseGPClassifier` first; what it begins with (kernel, inducing points, w
 stands above it, the mathematics in `parsimon.inference.variational`.
 """
 
-import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, finite_matrix, shorten
 from parsimon._data import LEAST_WEIGHT, MOST_WEIGHT, checked_weights, validate_data
+from parsimon._deadline import end_after, is_late, time_left
 from parsimon._interrupts import stoppable
 from parsimon._parallel import one_thread
 from parsimon._progress import Progress
@@ -404,21 +404,20 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         It is the one with the greatest bound less its number of hyperparameters; a table so small
         that it is fitted as a whole may not support a width for each column.
         """
-        deadline = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
+        deadline = end_after(self.time_limit)
         found = [self._search(prior, rows, bounds, None, self.time_limit)]
         merits = [found[0].bound - len(bounds)]
         table = StandardColumns.of(rows.X, rows.weights)
         distinct = np.unique(table.X, axis=0)
         for kernel in constant_and_smooth(distinct):
-            left = deadline - time.monotonic()
-            if found[-1].reason in _CUT or left <= 0:
+            if found[-1].reason in _CUT or is_late(deadline):
                 break
             fit = self._search(
                 InducingPrior(kernel, table.standard(prior.Z)),
                 rows._replace(X=table.X),
                 kernel.bounds(distinct),
                 None,
-                None if left == np.inf else left,
+                time_left(deadline),
             )
             # The same function in the table's units: the kernel matrices are the same.
             again = kernel.with_theta(fit.posterior.prior.kernel.theta)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from parsimon._checks import check_count
+from parsimon._deadline import Deadline
 from parsimon._parallel import Workers
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
@@ -72,7 +73,7 @@ class EvaluationPool:
         self._workers.__exit__(kind, error, trace)
 
     def __call__(
-        self, population: AnyArray, *, n_iter: int, deadline: float | None = None
+        self, population: AnyArray, *, n_iter: int, deadline: Deadline = None
     ) -> Evaluated:
         """Return the values of a population, shape (n, n_variables), of generation `n_iter`."""
         n = len(population)

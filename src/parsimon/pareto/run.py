@@ -14,6 +14,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 import numpy as np
 
 from parsimon._checks import check_count, check_seconds
+from parsimon._deadline import Deadline, end_after, is_late
 from parsimon._interrupts import as_one_piece
 from parsimon._progress import Progress
 from parsimon._random import Seed, seed_sequence
@@ -88,7 +89,7 @@ class Process(Protocol[S, R_co]):
         """Return the first state."""
         ...
 
-    def step(self, state: S, rng: np.random.Generator, deadline: float | None) -> S:
+    def step(self, state: S, rng: np.random.Generator, deadline: Deadline) -> S:
         """Return the next state, or raise `OutOfTime` if the deadline does not allow it."""
         ...
 
@@ -181,9 +182,8 @@ class _Run(Generic[S, R_co]):
         self.process, self.options = process, options
         self.file = as_checkpoint(options.checkpoint)
         self.settings = {} if self.file is None else process.settings()
-        self.started = self.saved_at = time.monotonic()
-        limit = options.time_limit
-        self.deadline = None if limit is None else self.started + limit
+        self.saved_at = time.monotonic()
+        self.deadline = end_after(options.time_limit)
         self.saved_iter = -1
         self.trail: list[tuple[float, ...]] = []
         self.moment: _Moment[S] | None = None
@@ -262,8 +262,7 @@ class _Run(Generic[S, R_co]):
                 return "max_evaluations"
         if self.interrupt.came:
             return "interrupt"
-        late = self.deadline is not None and time.monotonic() >= self.deadline
-        return "time_limit" if late else None
+        return "time_limit" if is_late(self.deadline) else None
 
     def reported(self, moment: _Moment[S]) -> str | None:
         """Save if it is time, show progress, ask the callback."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, Type
 import moocore
 import numpy as np
 
+from parsimon._deadline import Deadline
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import EmptyFrontError, InvalidInputError
 from parsimon.pareto._checkpoint import describe_option
@@ -375,9 +376,7 @@ class Generations(Generic[P]):
             )
         return self._positioned(self.search.begin(population, evaluated), None)
 
-    def step(
-        self, state: Position[P], rng: np.random.Generator, deadline: float | None
-    ) -> Position[P]:
+    def step(self, state: Position[P], rng: np.random.Generator, deadline: Deadline) -> Position[P]:
         before = state.state
         proposal = self.search.ask(before, rng)
         if len(proposal.children):
@@ -425,7 +424,7 @@ class Generations(Generic[P]):
             history=history_of(ending.trail, directions.sign),
         )
 
-    def _evaluated(self, population: AnyArray, *, n_iter: int, deadline: float | None) -> Evaluated:
+    def _evaluated(self, population: AnyArray, *, n_iter: int, deadline: Deadline) -> Evaluated:
         """Return minimised values of a population."""
         values, violation = self.pool(population, n_iter=n_iter, deadline=deadline)
         directions = self._named(values)
