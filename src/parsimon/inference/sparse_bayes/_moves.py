@@ -33,13 +33,13 @@ from scipy.linalg.lapack import dposv
 
 from parsimon._typing import Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.sparse_bayes._mode import (
+from parsimon.inference.sparse_bayes.design import ScaledColumns, SparseBayes
+from parsimon.inference.sparse_bayes.gradients import (
     cholesky,
     evidence_gradient,
     evidence_hessian,
     inverse,
 )
-from parsimon.inference.sparse_bayes.design import ScaledColumns, SparseBayes
 
 # A column whose part outside the active ones is below this share of its square is one of them up
 # to rounding: what is left of it cannot be trusted.

@@ -19,7 +19,6 @@ from typing import ClassVar
 import numpy as np
 
 from parsimon._typing import Array, Indices
-from parsimon.inference.sparse_bayes._mode import evidence_gradient, evidence_hessian
 from parsimon.inference.sparse_bayes._moves import (
     ColumnSweep,
     SparseFit,
@@ -33,6 +32,7 @@ from parsimon.inference.sparse_bayes._moves import (
 )
 from parsimon.inference.sparse_bayes.design import ScaledColumns
 from parsimon.inference.sparse_bayes.fast import BestFit, Budget
+from parsimon.inference.sparse_bayes.gradients import evidence_gradient, evidence_hessian
 from parsimon.inference.sparse_bayes.multinomial import (
     OneHotLabels,
     complement,

@@ -13,18 +13,6 @@ import numpy as np
 
 from parsimon._checks import check_positive, finite_vector
 from parsimon._typing import Array, Indices
-from parsimon.inference.sparse_bayes._mode import (
-    LaplaceMode,
-    cholesky,
-    curvature,
-    evidence_gradient,
-    evidence_hessian,
-    inverse,
-    moving_hessian,
-    solve_with_factor,
-    sparse_mode,
-    with_noise,
-)
 from parsimon.inference.sparse_bayes._moves import ColumnProblem, SparseFit
 from parsimon.inference.sparse_bayes.design import (
     Prior,
@@ -37,6 +25,18 @@ from parsimon.inference.sparse_bayes.design import (
     weights_of_rows,
 )
 from parsimon.inference.sparse_bayes.fast import maximise_by_columns
+from parsimon.inference.sparse_bayes.gradients import (
+    LaplaceMode,
+    cholesky,
+    curvature,
+    evidence_gradient,
+    evidence_hessian,
+    inverse,
+    moving_hessian,
+    solve_with_factor,
+    sparse_mode,
+    with_noise,
+)
 
 # The least noise: this share of the variance of the targets, or of their mean square.
 _NOISE_OF_VARIANCE = 1e-10
