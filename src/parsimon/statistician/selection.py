@@ -12,7 +12,7 @@ from parsimon._checks import check_count, shorten
 from parsimon._parallel import n_workers
 from parsimon.exceptions import InvalidInputError
 from parsimon.report import Readable
-from parsimon.report.selection_findings import SelectionFindings
+from parsimon.report.findings.column_findings import SelectionFindings
 from parsimon.statistician._walk import Kind, Work, walk
 from parsimon.statistician.asked_table import ReadTable, read_question
 from parsimon.statistician.comparison import Compared

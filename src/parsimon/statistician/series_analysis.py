@@ -19,7 +19,7 @@ from parsimon.features.series import (
 )
 from parsimon.report import Readable
 from parsimon.report.findings import ModelComparison, Picture
-from parsimon.report.series_findings import SeriesFindings
+from parsimon.report.findings.series_findings import SeriesFindings
 from parsimon.statistician._walk import Kind, Work, walk
 from parsimon.statistician.families.series_families import (
     SEARCHED,

@@ -29,7 +29,7 @@ from parsimon.report.figures.trait_figures import (
     draw_predicted,
 )
 from parsimon.report.findings import ModelComparison
-from parsimon.report.trait_findings import (
+from parsimon.report.findings.trait_findings import (
     CALLED,
     LambdaCurve,
     SignalFinding,
