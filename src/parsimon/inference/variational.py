@@ -107,14 +107,14 @@ class LabelledRows(NamedTuple):
     signs: Array
     weights: Array
 
-    def taken(self, which: slice | Indices, scale: float = 1.0) -> "LabelledRows":
+    def take(self, which: slice | Indices, scale: float = 1.0) -> "LabelledRows":
         """Return some rows with their weights times `scale`."""
         return LabelledRows(self.X[which], self.signs[which], scale * self.weights[which])
 
     def chunks(self) -> Iterator["LabelledRows"]:
         """Yield all rows, `CHUNK_ROWS` at a time."""
         for begin in range(0, len(self.X), CHUNK_ROWS):
-            yield self.taken(slice(begin, begin + CHUNK_ROWS))
+            yield self.take(slice(begin, begin + CHUNK_ROWS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ class WhitenedGaussian:
         square = self.mean @ self.mean
         return float(0.5 * (np.trace(self.covariance) + square - len(self.mean) + log_determinant))
 
-    def moved(self, target: Self, step: float) -> Self:
+    def move(self, target: Self, step: float) -> Self:
         """Return the Gaussian whose natural parameters lie `step` of the way to the target's."""
         return type(self)(
             (1 - step) * self.shift + step * target.shift,
