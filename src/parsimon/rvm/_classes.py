@@ -9,7 +9,7 @@ that the classifier does not ask which it has.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from scipy.special import expit, ndtr, softmax
@@ -40,47 +40,32 @@ from parsimon.rvm._setup import Dictionary
 _TINY = np.finfo(np.float64).tiny
 
 
-class ClassModel(Protocol):
-    """The functions of a classifier; `design` is the basis of the model at the rows of X."""
-
-    def mean(self, design: Array) -> Array:
-        """Return the posterior means of the k functions, shape (n, k)."""
-
-    def variance(self, X: Array, design: Array) -> Array:
-        """Return their variances, shape (n, k)."""
-
-    def decision(self, X: Array, design: Array, *, plug_in: bool) -> Array:
-        """Return what is greatest for the most probable class, shape (n, k)."""
-
-    def probability(self, X: Array, design: Array, *, plug_in: bool) -> Array:
-        """Return class probabilities, shape (n, n_classes)."""
-
-    def weights(self, n_columns: int) -> Array:
-        """Return the weights of the shared columns, shape (k, n_columns), zero if not used."""
-
-    def precisions(self, n_columns: int) -> Array:
-        """Return their prior precisions, shape (k, n_columns), infinite if not used."""
-
-
 @dataclass(frozen=True, eq=False)
 class OneVsRestMachines:
-    """One function for each class, or a single one for two classes."""
+    """One function for each class, or a single one for two classes.
+
+    In all methods `design` is the basis of the model at the rows of X.
+    """
 
     machines: tuple[RelevanceMachine, ...]
 
     def mean(self, design: Array) -> Array:
+        """Return the posterior means of the k functions, shape (n, k)."""
         return np.column_stack([machine.mean(design) for machine in self.machines])
 
     def variance(self, X: Array, design: Array) -> Array:
+        """Return their variances, shape (n, k)."""
         return np.column_stack([machine.variance(X, design) for machine in self.machines])
 
     def decision(self, X: Array, design: Array, *, plug_in: bool) -> Array:
+        """Return what is greatest for the most probable class, shape (n, k)."""
         mean = self.mean(design)
         if plug_in:
             return mean
         return averaged_log_odds(mean, self.variance(X, design))
 
     def probability(self, X: Array, design: Array, *, plug_in: bool) -> Array:
+        """Return class probabilities, shape (n, n_classes)."""
         if len(self.machines) == 1 and not plug_in:
             mean = self.machines[0].mean(design)
             less = less_probable(mean, self.machines[0].variance(X, design))
@@ -93,9 +78,11 @@ class OneVsRestMachines:
         return share
 
     def weights(self, n_columns: int) -> Array:
+        """Return the weights of the shared columns, shape (k, n_columns), zero if not used."""
         return self._table([machine.posterior.mean for machine in self.machines], n_columns, 0.0)
 
     def precisions(self, n_columns: int) -> Array:
+        """Return their prior precisions, shape (k, n_columns), infinite if not used."""
         values = [machine.posterior.alpha for machine in self.machines]
         return self._table(values, n_columns, np.inf)
 
@@ -209,6 +196,9 @@ class SoftmaxClasses:
     def _columns_of(self, k: int) -> Indices:
         classes, columns = self.result.pairs.T
         return np.sort(columns[classes == k])
+
+
+ClassModel: TypeAlias = OneVsRestMachines | SoftmaxClasses
 
 
 def class_model(

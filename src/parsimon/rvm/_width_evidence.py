@@ -14,7 +14,7 @@ a sparse model should begin.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, Literal, NamedTuple, Protocol, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -39,35 +39,6 @@ _SQUARES = (1e-150, 1e150)
 _MOST_ENTRIES = 4_000_000
 
 
-class WidthFamily(Protocol):
-    """Columns of a design that depend smoothly on a vector `theta` of logarithms."""
-
-    @property
-    def kernel(self) -> Kernel | MultiResolution:
-        """What the functions are made of."""
-
-    @property
-    def bias(self) -> bool:
-        """Whether a column of ones comes first."""
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns, the bias included."""
-
-    @property
-    def theta(self) -> Array:
-        """Logarithms of what may move, shape (p,)."""
-
-    def moved(self, theta: Array) -> Self:
-        """Return the family at another theta."""
-
-    def design(self, X: Array, chosen: Indices | None = None) -> Array:
-        """Return all columns at X, or the chosen ones, shape (n, m)."""
-
-    def slope(self, X: Array, chosen: Indices, outer: Array) -> Array:
-        """Return the sum of `outer` times the derivatives of the chosen columns, shape (p,)."""
-
-
 @dataclass(frozen=True, eq=False)
 class KernelFamily:
     """One function for each centre: a kernel's similarity with it.
@@ -83,20 +54,25 @@ class KernelFamily:
 
     @property
     def n_columns(self) -> int:
+        """Number of columns, the bias included."""
         return len(self.centres) + self.bias
 
     @property
     def theta(self) -> Array:
+        """Logarithms of what may move, shape (p,)."""
         return self.kernel.theta
 
     def moved(self, theta: Array) -> Self:
+        """Return the family at another theta."""
         return replace(self, kernel=self.kernel.with_theta(theta))
 
     def design(self, X: Array, chosen: Indices | None = None) -> Array:
+        """Return all columns at X, or the chosen ones, shape (n, m)."""
         own, has_bias = _without_bias(chosen, len(self.centres), self.bias)
         return _with_ones(self.kernel.gram(X, self.centres[own]), has_bias)
 
     def slope(self, X: Array, chosen: Indices, outer: Array) -> Array:
+        """Return the sum of `outer` times the derivatives of the chosen columns, shape (p,)."""
         own, has_bias = _without_bias(chosen, len(self.centres), self.bias)
         outer = outer[:, int(has_bias) :]
         total = np.zeros(self.kernel.n_theta)
@@ -149,6 +125,10 @@ class ResolutionFamily:
         seen = slice(None) if self.kernel.columns is None else list(self.kernel.columns)
         distances = squared_distances(X[:, seen] / widths[0], self.centres[:, seen] / widths[0])
         return distances[:, centre] * -(4.0**level), has_bias
+
+
+# Columns of a design that depend smoothly on a vector `theta` of logarithms.
+WidthFamily: TypeAlias = KernelFamily | ResolutionFamily
 
 
 def _without_bias(chosen: Indices | None, n_functions: int, bias: bool) -> tuple[Indices, bool]:

@@ -391,7 +391,7 @@ class RVC(ClassifierMixin, RelevanceEstimator):
         shared = shared_columns(basis, [fit.active for fit in fits])
         # A constant is as sure of itself everywhere.
         is_far = self.far_variance and basis.functions.n_columns > 0
-        self._model: ClassModel = class_model(
+        self._model: ClassModel | CalibratedClasses = class_model(
             fits,
             shared,
             len(self.classes_),
@@ -412,7 +412,7 @@ class RVC(ClassifierMixin, RelevanceEstimator):
         self.n_iter_ = max(fit.n_iter for fit in fits)
         self.converged_ = all(fit.converged for fit in fits)
 
-    def _model_of(self) -> ClassModel:
+    def _model_of(self) -> ClassModel | CalibratedClasses:
         check_is_fitted(self)
         return self._model
 
