@@ -11,7 +11,7 @@ from parsimon.statistician.families.gp._parts import (
     separated,
     variable_findings,
 )
-from tests.statistician.questions import result_of, table
+from tests.statistician.questions import result_of, table, variables_of
 
 SE = SquaredExponential
 
@@ -32,7 +32,9 @@ def test_exclusive_or_is_an_interaction_of_variables_that_say_nothing_alone(excl
     assert one.additive.symbols == "SE_1 + SE_2"
     assert one.log_bayes_factor > 5
     assert one.gain > 0.2
-    assert all(single.band != "strong" for single in variable_findings(exclusive))
+    assert all(
+        single.band != "strong" for single in variable_findings(exclusive, variables_of(exclusive))
+    )
 
 
 def test_the_gain_and_the_factor_are_differences_to_the_sum(exclusive):

@@ -30,16 +30,8 @@ from parsimon._checks import shorten
 from parsimon._received import check_sizes, read_json
 from parsimon._writing import write_file
 from parsimon.exceptions import InvalidInputError
-from parsimon.gp import FittedProcess
 from parsimon.inference.prior import LowRankConditioned, LowRankPrior
 from parsimon.statistician._loaded_models import check_estimator, check_range, check_schema
-
-
-@dataclass(frozen=True, eq=False)
-class StoredFit:
-    """The fields of a `parsimon.gp.FittedProcess`, as earlier files have one."""
-
-    values: tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +87,6 @@ def _stand_in(value: Any) -> Any:
 def _original(value: Any) -> Any:
     if isinstance(value, BaseEstimator):
         check_estimator(value)
-    if isinstance(value, StoredFit):
-        return FittedProcess(*value.values)
     if isinstance(value, StoredSeed):
         return np.random.SeedSequence(
             value.entropy,

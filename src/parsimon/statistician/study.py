@@ -170,7 +170,7 @@ def bare_study(question: Question) -> Study:
 
 def study_of(
     found: "KernelResult",
-    variables: Sequence[Variable] = (),
+    variables: Sequence[Variable],
     *,
     fast: bool = False,
     y: Array | None = None,

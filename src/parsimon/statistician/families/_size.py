@@ -76,6 +76,10 @@ class _Table(NamedTuple):
         d = max(self.n_columns, len(used))
         return math.log2(d + 1) + subset_bits(len(used), d)
 
+    def fitted(self, used: tuple[int, ...], numbers: float) -> ModelSize:
+        """Return the size of the choice of columns and of so many numbers for them."""
+        return _of_numbers(used, self.chosen(used) + self.numbers(numbers), numbers)
+
     def splits(self, n_splits: int, n_trees: int) -> float:
         """Return the bits of splits: how they hang together, a column and a threshold each.
 
@@ -118,8 +122,7 @@ def size_of_numbers(
     numbers: float, used: Sequence[int], *, n_rows: int, n_columns: int
 ) -> ModelSize:
     """Return the size of so many numbers that rows determine, and of the columns they are for."""
-    table = _Table(n_rows, n_columns, tuple(used))
-    return _of_numbers(table.all_used, table.chosen(used) + table.numbers(numbers), numbers)
+    return _Table(n_rows, n_columns, None).fitted(tuple(used), numbers)
 
 
 def total_size(sizes: Iterable[ModelSize]) -> ModelSize:
@@ -179,10 +182,7 @@ def _process(model: Any, table: _Table) -> ModelSize:
         freedom = degrees_of_freedom(model)
     if math.isnan(freedom):
         freedom = float(len(getattr(model, "inducing_points_", ())) or table.n_rows)
-    used = table.all_used
-    numbers = freedom + hyperparameters
-    bits = table.chosen(used) + table.numbers(numbers)
-    return _of_numbers(used, bits, numbers)
+    return table.fitted(table.all_used, freedom + hyperparameters)
 
 
 def _relevance(model: Any, table: _Table) -> ModelSize:
@@ -190,9 +190,7 @@ def _relevance(model: Any, table: _Table) -> ModelSize:
     m = len(model.relevance_)
     freedom = max(1.0, float(model.degrees_of_freedom_))
     if isinstance(model.kernel_, str) and model.kernel_ == "features":
-        used = tuple(int(place) for place in model.relevance_)
-        bits = table.chosen(used) + table.numbers(freedom)
-        return _of_numbers(used, bits, freedom)
+        return table.fitted(tuple(int(place) for place in model.relevance_), freedom)
     if not m:
         return _of_numbers((), table.numbers(freedom), freedom)
     used = table.all_used
@@ -252,8 +250,7 @@ def _linear(model: Any, table: _Table) -> ModelSize:
         if len(coefficients) > 1 and is_softmax(model):
             # Only differences between the functions of classes matter.
             numbers *= (len(coefficients) - 1) / len(coefficients)
-    bits = table.chosen(used) + table.numbers(numbers)
-    return _of_numbers(used, bits, numbers)
+    return table.fitted(used, numbers)
 
 
 def is_softmax(model: Any) -> bool:

@@ -1,6 +1,5 @@
 """Kernel searches of a whole question: one for a number or two classes, else one for each class."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parsimon._deadline import end_after, time_left
 from parsimon._typing import Array, Indices
 from parsimon.evaluation.importance import shuffled_rises
 from parsimon.statistician.families import Fitted, Question, predicted
@@ -156,13 +156,14 @@ def fit_kernels(
     time_limit: float | None = None,
 ) -> KernelFit:
     """Search for the kernels of all questions, and fit what is chosen to all rows."""
-    started, n = time.monotonic(), len(seen.questions)
+    deadline, n = end_after(time_limit), len(seen.questions)
+    looking = time_left(deadline, _LOOKING / n)
     seeds = [one.spawn(3) for one in seed.spawn(n)]
     looked = [
-        look_closely(one, seen.preparer, seen.every, sampling, _share(time_limit, _LOOKING, n))
-        if one.structures is None
-        else one.structures
-        for one, (sampling, *_) in zip(seen.questions, seeds, strict=True)
+        look_closely(question, seen.preparer, seen.every, sampling, looking)
+        if question.structures is None
+        else question.structures
+        for question, (sampling, *_) in zip(seen.questions, seeds, strict=True)
     ]
     always = {column for one in looked for column in one.supported_columns}
     seen = seen.narrowed(SEARCHED_VARIABLES, sorted(always))
@@ -176,17 +177,10 @@ def fit_kernels(
             X=seen.X,
             structures=looked[place].at_columns(seen.screener.kept_),
         )
-        limit = None
-        if time_limit is not None:
-            left = max(0.0, time_limit - (time.monotonic() - started))
-            limit = share * left / (n - place)
+        limit = time_left(deadline, share / (n - place))
         searched = question.at(rows)
         search = family.search(searched, seed=searching, time_limit=limit)
         result = KernelResult(question=searched, search=search)
         model = result.chosen.fit(question.X, question.y, fitting)
         answers.append(KernelAnswer(question=question, result=result, searched=rows, model=model))
     return KernelFit.of(seen, answers)
-
-
-def _share(time_limit: float | None, share: float, n: int) -> float | None:
-    return None if time_limit is None else share * time_limit / n

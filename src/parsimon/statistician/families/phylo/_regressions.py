@@ -47,7 +47,6 @@ from parsimon.statistician.families import (
     ModelSize,
     Prediction,
     Question,
-    Setting,
     size_of_numbers,
 )
 from parsimon.statistician.families.family import QuestionFit, SeenTable
@@ -362,10 +361,6 @@ _WITH_FEATURES: tuple[ModelName, ...] = ("mean", "relatives", "ols", "rvm", "pgl
 _WITHOUT: tuple[ModelName, ...] = ("mean", "relatives")
 
 
-def _no_estimator(setting: Setting) -> None:
-    raise NotImplementedError(f"A regression on a tree is fitted to more than {setting}.")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Regression(Family):
     """A regression of a trait on features of related species; its key is a `ModelName`."""
@@ -386,14 +381,7 @@ class Regression(Family):
 def regressions(tree: Tree, *, features: bool = True) -> tuple[Regression, ...]:
     """Return all models that features allow, or that need none; the mean first."""
     return tuple(
-        Regression(
-            name=CALLED[name],
-            key=name,
-            kind="phylo",
-            words=MEANING[name],
-            make=_no_estimator,
-            tree=tree,
-        )
+        Regression(name=CALLED[name], key=name, kind="phylo", words=MEANING[name], tree=tree)
         for name in (_WITH_FEATURES if features else _WITHOUT)
     )
 
