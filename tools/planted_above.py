@@ -104,8 +104,8 @@ ABOVE = (
     ),
     plant(
         "statistician/comparison.py",
-        "return one is not self.guess and self.loss(one) < self.loss(other)",
-        "return one is not self.guess and self.loss(one) > self.loss(other)",
+        "return model is not self.guess and self.loss(model) < self.loss(other)",
+        "return model is not self.guess and self.loss(model) > self.loss(other)",
         "statistician/test_families_compared.py::test_the_linear_model_does_not_stand_in_for_what_is_smaller_and_better",
     ),
     plant(

@@ -65,11 +65,11 @@ class SeenRows:
         """
         values = X.to_numpy(dtype=np.float64)
         typical = np.quantile(values, 0.5, axis=0, method="nearest")
-        for column in {one.column for one in sources if one.kind == "indicator"}:
+        for column in {source.column for source in sources if source.kind == "indicator"}:
             places = [
                 place
-                for place, one in enumerate(sources)
-                if one.column == column and one.kind == "indicator"
+                for place, source in enumerate(sources)
+                if source.column == column and source.kind == "indicator"
             ]
             levels, counts = np.unique(values[:, places], axis=0, return_counts=True)
             typical[places] = levels[np.argmax(counts)]
@@ -158,7 +158,7 @@ def _are_kernels(found: Any) -> bool:
     from parsimon.kernels import Kernel
 
     several = found if isinstance(found, list | tuple) and found else (found,)
-    return all(isinstance(one, Kernel) for one in several)
+    return all(isinstance(kernel, Kernel) for kernel in several)
 
 
 def _of_kernels(kernels: Any, n_variables: int) -> tuple[Columns, ...]:
@@ -169,7 +169,7 @@ def _of_kernels(kernels: Any, n_variables: int) -> tuple[Columns, ...]:
         for part in sum_of_products(kernel):
             seen = part.columns
             found.append(_all(n_variables) if seen is None else frozenset(map(int, seen)))
-    return tuple(dict.fromkeys(one for one in found if one))
+    return tuple(dict.fromkeys(columns for columns in found if columns))
 
 
 def _of_formula(formula: Any, model: Any) -> tuple[Columns, ...]:
@@ -177,7 +177,7 @@ def _of_formula(formula: Any, model: Any) -> tuple[Columns, ...]:
     kept = getattr(model.steps[0][1], "kept_", None) if hasattr(model, "steps") else None
     places = range(len(formula.names)) if kept is None else kept
     known = dict(zip(formula.names, map(int, places), strict=True))
-    found = [frozenset(known[name] for name in one.columns) for one in formula.features]
+    found = [frozenset(known[name] for name in feature.columns) for feature in formula.features]
     return tuple(dict.fromkeys(found))
 
 
@@ -187,9 +187,11 @@ def _of_trees(model: Any, n_variables: int) -> Columns:
         used = model_size(model, n_rows=2, n_columns=n_variables).used
         return frozenset(used)
     members = np.ravel(getattr(model, "estimators_", [model]))
-    if not all(hasattr(one, "tree_") for one in members):
+    if not all(hasattr(member, "tree_") for member in members):
         return _all(n_variables)
-    return frozenset(int(place) for one in members for place in one.tree_.feature if place >= 0)
+    return frozenset(
+        int(place) for member in members for place in member.tree_.feature if place >= 0
+    )
 
 
 def _all(n_variables: int) -> Columns:
@@ -222,7 +224,10 @@ def shapley_values(
     Shapes: X (m, d), typical (d,), score (r, d) -> (r,), values (m, len(groups)).
     """
     group_of = {place: at for at, places in enumerate(groups) for place in places}
-    tied = {frozenset(group_of[place] for place in one if place in group_of) for one in joint}
+    tied = {
+        frozenset(group_of[place] for place in variables if place in group_of)
+        for variables in joint
+    }
     base = float(score(typical[None])[0])
     mixed = _Mixed(score, X, typical, groups)
     if max(map(len, tied), default=0) <= _MOST_EXACT:
@@ -265,20 +270,20 @@ def _exact(mixed: _Mixed, tied: Iterable[Columns], base: float) -> Array:
     """Share out the dividends of all sets that the model ties together."""
     sets = {
         frozenset(chosen)
-        for one in tied
-        for size in range(1, len(one) + 1)
-        for chosen in combinations(sorted(one), size)
+        for columns in tied
+        for size in range(1, len(columns) + 1)
+        for chosen in combinations(sorted(columns), size)
     }
     values = np.zeros((len(mixed.X), len(mixed.groups)))
     dividends: dict[Columns, Array] = {}
-    for one in sorted(sets, key=lambda found: (len(found), sorted(found))):
+    for columns in sorted(sets, key=lambda found: (len(found), sorted(found))):
         smaller = (
             dividends[frozenset(part)]
-            for size in range(1, len(one))
-            for part in combinations(sorted(one), size)
+            for size in range(1, len(columns))
+            for part in combinations(sorted(columns), size)
         )
-        dividends[one] = mixed(one) - base - sum(smaller, np.zeros(len(mixed.X)))
-        values[:, sorted(one)] += dividends[one][:, None] / len(one)
+        dividends[columns] = mixed(columns) - base - sum(smaller, np.zeros(len(mixed.X)))
+        values[:, sorted(columns)] += dividends[columns][:, None] / len(columns)
     return values
 
 
@@ -288,10 +293,10 @@ def _sampled(mixed: _Mixed, base: float) -> Array:
     values = np.zeros((len(mixed.X), len(mixed.groups)))
     for _ in range(_PERMUTATIONS // 2):
         order = rng.permutation(len(mixed.groups))
-        for one in (order, order[::-1]):
+        for way in (order, order[::-1]):
             before = np.full(len(mixed.X), base)
-            for at, group in enumerate(one):
-                after = mixed(one[: at + 1])
+            for at, group in enumerate(way):
+                after = mixed(way[: at + 1])
                 values[:, group] += after - before
                 before = after
     mean: Array = values / (2 * (_PERMUTATIONS // 2))

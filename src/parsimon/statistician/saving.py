@@ -299,7 +299,8 @@ def _unknown_types(data: bytes, own: frozenset[str]) -> tuple[list[str], list[st
 def _full_names(trusted: Sequence[type | str]) -> frozenset[str]:
     """Return the full names of types and functions, as skops writes them."""
     return frozenset(
-        one if isinstance(one, str) else f"{one.__module__}.{one.__name__}" for one in trusted
+        known if isinstance(known, str) else f"{known.__module__}.{known.__name__}"
+        for known in trusted
     )
 
 

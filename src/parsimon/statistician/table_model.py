@@ -168,13 +168,13 @@ class TableModel(BaseEstimator):
             for joint in joint_variables(model, len(variables))
             for place in joint
         }
-        return tuple(one.column for one in self.preparer.recipes_ if one.column in used)
+        return tuple(recipe.column for recipe in self.preparer.recipes_ if recipe.column in used)
 
     def treatments_of(self, table: "pd.DataFrame") -> tuple[Treatment, ...]:
         """Return what is done to cells that the models cannot take as they are."""
         used = set(self.columns)
         found = self.preparer.treatments_of(self._completed(table))
-        return tuple(one for one in found if one.column in used)
+        return tuple(treatment for treatment in found if treatment.column in used)
 
     def outside(self, table: "pd.DataFrame") -> tuple[OutsideRange, ...]:
         """Return which numbers and dates lie beyond those that the models were fitted to."""
@@ -253,7 +253,7 @@ class TableModel(BaseEstimator):
                 f"The table lacks {len(lacking)} of the {len(used)} columns that are used: "
                 f"{shorten(list(map(repr, lacking)), 12)}.{hint} Add them; cells may be empty."
             )
-        absent = [one.column for one in self.preparer.recipes_ if one.column not in there]
+        absent = [recipe.column for recipe in self.preparer.recipes_ if recipe.column not in there]
         if not absent:
             return frame
         import pandas as pd
@@ -281,7 +281,7 @@ class TableModel(BaseEstimator):
         return named
 
     def _places_of(self, column: str) -> list[int]:
-        return [place for place, one in enumerate(self.variables) if one.column == column]
+        return [place for place, variable in enumerate(self.variables) if variable.column == column]
 
     def _recipe_of(self, column: str) -> Any:
         return next(recipe for recipe in self.preparer.recipes_ if recipe.column == column)
@@ -294,7 +294,9 @@ class TableModel(BaseEstimator):
             plain = [place for place in places if self.variables[place].name == column]
             return recipe.write(float(self.seen.typical[plain[0]])) if plain else "there"
         ones = [place for place in places if self.seen.typical[place] == 1]
-        levels = dict(zip((one.name for one in recipe.variables), recipe.levels, strict=False))
+        levels = dict(
+            zip((variable.name for variable in recipe.variables), recipe.levels, strict=False)
+        )
         if ones:
             name = self.variables[ones[0]].name
             return levels.get(name, name.removeprefix(column).removeprefix(" = ").strip())
@@ -314,7 +316,7 @@ def as_table_model(
     if seen.questions[0].is_number and not fitted.knows_deviation:
         share = 1.0 if row is None else row.error.estimate
         deviation = math.sqrt(share * float(np.var(seen.values)))
-    models = [one.best_estimator_ if _is_search(one) else one for one in fitted.models]
+    models = [model.best_estimator_ if _is_search(model) else model for model in fitted.models]
     made = TableModel(
         seen.preparer,
         seen.screener,

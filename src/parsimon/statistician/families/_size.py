@@ -223,12 +223,12 @@ def _support(model: Any, table: _Table) -> ModelSize:
 
 def _class_by_class(model: Any, table: _Table) -> ModelSize:
     """Add up the functions of each class against the rest."""
-    parts = [_measured(one, table, table.X)[0] for one in model.estimators_]
+    parts = [_measured(part, table, table.X)[0] for part in model.estimators_]
     whole = total_size(parts)
-    machines = [_last(one)[0] for one in model.estimators_]
-    if not all(hasattr(one, "support_") for one in machines):
+    machines = [_last(part)[0] for part in model.estimators_]
+    if not all(hasattr(machine, "support_") for machine in machines):
         return whole
-    rows = {int(row) for one in machines for row in one.support_}
+    rows = {int(row) for machine in machines for row in machine.support_}
     return whole._replace(
         words=f"{len(machines)} functions, {_counted(len(rows), 'row')} of the table"
     )
@@ -275,15 +275,17 @@ def linear_freedom(model: Any, given: Any) -> float:
     decisions = np.reshape(model.decision_function(X), (len(X), -1))
     prices = np.broadcast_to(price, len(model.coef_))
     return sum(
-        _logistic_freedom(X, expit(decision)[:, None], 1 / one, model.fit_intercept)
-        for decision, one in zip(decisions.T, prices, strict=True)
+        _logistic_freedom(X, expit(decision)[:, None], 1 / cost, model.fit_intercept)
+        for decision, cost in zip(decisions.T, prices, strict=True)
     )
 
 
 def _has_corners(model: Any) -> bool:
     """Return whether a logistic regression has another penalty than squares."""
     ratios = [getattr(model, name, None) for name in ("l1_ratio", "l1_ratio_")]
-    known = [float(one) for ratio in ratios if ratio is not None for one in np.ravel(ratio) if one]
+    known = [
+        float(value) for ratio in ratios if ratio is not None for value in np.ravel(ratio) if value
+    ]
     return any(known) or getattr(model, "penalty", "l2") not in ("l2", "deprecated")
 
 
@@ -302,10 +304,10 @@ def _logistic_freedom(X: Array, shares: Array, penalty: float, has_constant: boo
     design = np.column_stack([X, np.ones(len(X))]) if has_constant else X
     n_classes, width = shares.shape[1], design.shape[1]
     curvature = np.empty((n_classes, width, n_classes, width))
-    for one in range(n_classes):
+    for own in range(n_classes):
         for other in range(n_classes):
-            weights = shares[:, one] * (float(one == other) - shares[:, other])
-            curvature[one, :, other, :] = (design.T * weights) @ design
+            weights = shares[:, own] * (float(own == other) - shares[:, other])
+            curvature[own, :, other, :] = (design.T * weights) @ design
     H = curvature.reshape(n_classes * width, -1)
     prices = np.full((n_classes, width), penalty)
     prices[:, X.shape[1] :] = 0.0
@@ -422,7 +424,7 @@ def _values_of_a_leaf(model: Any) -> int:
 
 
 def _trees(model: Any, table: _Table) -> ModelSize:
-    trees = [_leaves(one) for one in np.ravel(np.asarray(model.estimators_, dtype=object))]
+    trees = [_leaves(tree) for tree in np.ravel(np.asarray(model.estimators_, dtype=object))]
     # The trees of a boosted model are regressions, one for each function.
     each = 1 if hasattr(model, "init_") else _values_of_a_leaf(model)
     return _many_trees(trees, each, table)
@@ -430,7 +432,7 @@ def _trees(model: Any, table: _Table) -> ModelSize:
 
 def _boosted(model: Any, table: _Table) -> ModelSize:
     trees = []
-    for tree in (one for step in getattr(model, "_predictors") for one in step):  # noqa: B009
+    for tree in (tree for step in getattr(model, "_predictors") for tree in step):  # noqa: B009
         inner = tree.nodes["is_leaf"] == 0
         used = tuple(int(place) for place in np.unique(tree.nodes["feature_idx"][inner]))
         trees.append((int(tree.get_n_leaf_nodes()), used))
@@ -467,7 +469,7 @@ def _has(*names: str) -> Callable[[Any], bool]:
 def _is_forest(model: Any) -> bool:
     trees = getattr(model, "estimators_", None)
     return trees is not None and all(
-        hasattr(one, "tree_") for one in np.ravel(np.asarray(trees, dtype=object))
+        hasattr(tree, "tree_") for tree in np.ravel(np.asarray(trees, dtype=object))
     )
 
 

@@ -258,7 +258,7 @@ class PlainSummaries(FrameModel):
         trees = few
         if table.n_channels > 1:
             channels = range(table.n_channels)
-            trees = [parse_tree(f"channel({k}) > {one}") for k in channels for one in few]
+            trees = [parse_tree(f"channel({k}) > {tree}") for k in channels for tree in few]
         self.best_estimator_ = fixed_features(trees, table, y, task=self.task)
         return self
 

@@ -132,7 +132,7 @@ def number_treatments(name: str, numbers: ReadNumbers) -> list[Treatment]:
         Treatment(kind="cells_unread", column=name, count=numbers.n_unread, value=numbers.unread),
         Treatment(kind="infinite_cells", column=name, count=numbers.n_infinite),
     )
-    return [one for one in found if one.count]
+    return [treatment for treatment in found if treatment.count]
 
 
 def read_numbers(column: "pd.Series[Any]", *, decimal: Decimal | None = None) -> ReadNumbers:
@@ -228,11 +228,15 @@ def target_copies(columns: "pd.DataFrame", target: "pd.Series[Any]", name: str) 
 
     Shapes: columns (n, d), target (n,).
     """
-    called = [str(one) for one in columns.columns if is_copy_name(str(one), name)]
+    called = [str(column) for column in columns.columns if is_copy_name(str(column), name)]
     if not called:
         return []
     known, labels = _labels(target)
-    return [one for one in called if np.array_equal(_labels(columns[one])[1][known], labels[known])]
+    return [
+        column
+        for column in called
+        if np.array_equal(_labels(columns[column])[1][known], labels[known])
+    ]
 
 
 def _labels(column: "pd.Series[Any]") -> tuple[AnyArray, AnyArray]:
@@ -338,7 +342,7 @@ def find_format(cells: Cells, *, share: float = 0.95) -> DateFormat | None:
             return DateFormat(clear)
     for clock in _CLOCKS:
         for pair in _UNCLEAR:
-            found = _decide(cells.labels, counts, [one + clock for one in pair], needed)
+            found = _decide(cells.labels, counts, [day + clock for day in pair], needed)
             if found is not None:
                 return found
     return None

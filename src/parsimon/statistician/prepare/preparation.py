@@ -175,7 +175,9 @@ class Preparer(TransformerMixin, BaseEstimator):
                 kept.append(places)
         if not recipes:
             reasons = [
-                f"{one.column!r} is {_WHY[one.kind]}" for one in treatments if one.kind in _WHY
+                f"{treatment.column!r} is {_WHY[treatment.kind]}"
+                for treatment in treatments
+                if treatment.kind in _WHY
             ]
             raise InvalidInputError(
                 f"No column is left to learn from in {len(frame)} rows: {shorten(reasons, 6)}. "
@@ -228,7 +230,9 @@ class Preparer(TransformerMixin, BaseEstimator):
     @property
     def _joint(self) -> AnyArray:
         """Which variables speak for empty cells: all but those that say where numbers are empty."""
-        return np.array([isinstance(one, LevelsColumn) or not place for one, place in self._places])
+        return np.array(
+            [isinstance(recipe, LevelsColumn) or not place for recipe, place in self._places]
+        )
 
     def _filled(self, matrix: Array) -> Array:
         """Return the variables with something in every cell."""
@@ -257,9 +261,11 @@ class Preparer(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "recipes_")
         frame = self._columns_of(table)
         return {
-            one.column: one.level_rows(frame[one.column])
-            for one in self.recipes_
-            if isinstance(one, LevelsColumn) and len(one.levels) > 1 and (one.other or one.order)
+            recipe.column: recipe.level_rows(frame[recipe.column])
+            for recipe in self.recipes_
+            if isinstance(recipe, LevelsColumn)
+            and len(recipe.levels) > 1
+            and (recipe.other or recipe.order)
         }
 
     @property
@@ -274,10 +280,10 @@ class Preparer(TransformerMixin, BaseEstimator):
         both = zip(self._joint_columns, self.filling_.explained, strict=True)
         explained = {column for column, told in both if told}
         return tuple(
-            replace(one, value="")
-            if one.kind == "cells_filled" and one.column in explained
-            else one
-            for one in treatments
+            replace(treatment, value="")
+            if treatment.kind == "cells_filled" and treatment.column in explained
+            else treatment
+            for treatment in treatments
         )
 
     def treatments_of(self, table: Any) -> tuple[Treatment, ...]:
@@ -310,7 +316,7 @@ class Preparer(TransformerMixin, BaseEstimator):
                 )
             return frame.set_axis(list(self.feature_names_in_), axis=1)
         there = set(frame.columns)
-        missing = [repr(one.column) for one in self.recipes_ if one.column not in there]
+        missing = [repr(recipe.column) for recipe in self.recipes_ if recipe.column not in there]
         if missing:
             raise InvalidInputError(
                 f"The table lacks {len(missing)} of the {len(self.recipes_)} columns that are "
@@ -458,10 +464,10 @@ def _scores(X: Array, responses: _Responses) -> Array:
     above = _above_cuts(X)
     n = len(X)
     # Rows and responses above each cut; differences of neighbours are those of each group.
-    rows = np.stack([np.full(X.shape[1], float(n)), *(one.sum(axis=0) for one in above)])
+    rows = np.stack([np.full(X.shape[1], float(n)), *(cells.sum(axis=0) for cells in above)])
     sums = np.stack(
         [np.zeros((responses.values.shape[1], X.shape[1]))]
-        + [responses.values.T @ one.astype(np.float64) for one in above]
+        + [responses.values.T @ cells.astype(np.float64) for cells in above]
     )
     sizes = rows - np.vstack([rows[1:], np.zeros(X.shape[1])])
     totals = sums - np.concatenate([sums[1:], np.zeros_like(sums[:1])])

@@ -270,7 +270,7 @@ class LevelsColumn:
         }
         return LevelRows(
             read.codes,
-            read.spread([places.get(one, 0.0) for one in read.labels], 0.0),
+            read.spread([places.get(label, 0.0) for label in read.labels], 0.0),
             read.labels,
         )
 

@@ -151,7 +151,7 @@ def recognise(cells: "pd.Series[Any]", name: str, *, most_levels: int = 8) -> Re
     order: tuple[str, ...] = ()
     if isinstance(cells.dtype, pd.CategoricalDtype) and cells.dtype.ordered:
         there = set(read.labels)
-        order = tuple(one for one in map(str, cells.dtype.categories) if one in there)
+        order = tuple(level for level in map(str, cells.dtype.categories) if level in there)
     return _levels(read, name, most_levels, truth, order)
 
 

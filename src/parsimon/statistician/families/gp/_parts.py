@@ -324,11 +324,13 @@ def search_nodes(history: SearchHistory, best: Candidate, names: Sequence[str]) 
     for place in range(len(way) + 1):
         following = _key(way[place]) if place < len(way) else None
         chosen = parent
-        for one in _children(history, above, following):
-            on_path = _key(one) == following
+        for child in _children(history, above, following):
+            on_path = _key(child) == following
             chosen = len(nodes) if on_path else chosen
             last = on_path and place + 1 == len(way)
-            nodes.append(SearchNode(write(one.kernel), parent, _known(one.error), on_path, last))
+            nodes.append(
+                SearchNode(write(child.kernel), parent, _known(child.error), on_path, last)
+            )
         parent, above = chosen, following
     return nodes
 
@@ -352,7 +354,7 @@ def _way(history: SearchHistory, best: Candidate) -> list[Candidate]:
     """Return the candidates from the first level to the best, each the parent of the next."""
     if best is history.baseline:
         return []
-    known = {structure(one.kernel): one for one in history}
+    known = {structure(candidate.kernel): candidate for candidate in history}
     way: list[Candidate] = []
     step = known.get(structure(best.kernel))
     while step is not None and step not in way:
@@ -376,7 +378,7 @@ class _ShortKernels:
         self.names = [label(name, _NAME_LETTERS).replace(r"\$", "$") for name in names]
         marks = [f"\ue000{place}\ue001" for place in range(len(names))]
         self.marks = marks
-        written = [plain(one.kernel, marks) for one in history]
+        written = [plain(candidate.kernel, marks) for candidate in history]
         self.smooth = not any(re.search(r"[A-Z]", _MARKED.sub("", text)) for text in written)
 
     def __call__(self, kernel: Kernel) -> str:

@@ -95,7 +95,7 @@ def judge(
 
     X, n_jobs = traits.X, _worth(traits, n_jobs)
     families = regressions(traits.tree, features=bool(X.shape[1]))
-    names = [cast(ModelName, one.key) for one in families]
+    names = [cast(ModelName, family.key) for family in families]
     if time_limit is not None:
         folds = _affordable_folds(traits, families, folds, time_limit, n_workers(n_jobs))
     if folds < _FEWEST_JUDGED:
@@ -184,9 +184,10 @@ def compare_regressions(
     )
     written = {name: _written(name, traits) for name in names}
     answers = [
-        replace(one, told={**_own(names, judged, written, one.test), **one.told}) for one in answers
+        replace(fold, told={**_own(names, judged, written, fold.test), **fold.told})
+        for fold in answers
     ]
-    own = [one for one in regressions(traits.tree) if one.key in names]
+    own = [family for family in regressions(traits.tree) if family.key in names]
     known = (*own, GUESSING, *rivals)
     return compared(answers, known, trait_question(traits), whole_folds=True)
 
@@ -196,7 +197,7 @@ def _written(name: ModelName, traits: Traits) -> tuple[ModelSize, int, float]:
     started = time.process_time()
     fitted = fit_regression(name, traits.tree, traits.X, traits.y)
     seconds = time.process_time() - started
-    size = regression_size(fitted, [str(one) for one in traits.X.columns], len(traits.y))
+    size = regression_size(fitted, [str(name) for name in traits.X.columns], len(traits.y))
     columns = [traits.columns[place] for place in size.used]
     return size, len(set(columns)), seconds
 
@@ -232,15 +233,15 @@ def _outside(
     found = {name: Prediction(np.full(n, np.nan), np.full(n, np.nan)) for name in names}
     failed: dict[ModelName, str] = {}
     kept: Counter[str] = Counter()
-    for one in results:
+    for fold in results:
         for name in names:
-            if CALLED[name] in one.failures:
-                failed.setdefault(name, f"{one.failures[CALLED[name]]}.")
+            if CALLED[name] in fold.failures:
+                failed.setdefault(name, f"{fold.failures[CALLED[name]]}.")
                 continue
-            told = one.told[CALLED[name]]
+            told = fold.told[CALLED[name]]
             kept.update(told.questions[0].variables if name == "phyrvm" else ())
-            found[name].value[one.test] = told.value
-            found[name].reach[one.test] = np.nan if told.reach is None else told.reach
+            found[name].value[fold.test] = told.value
+            found[name].reach[fold.test] = np.nan if told.reach is None else told.reach
     return found, failed, kept
 
 
@@ -252,7 +253,7 @@ def _worth(traits: Traits, n_jobs: int | None) -> int | None:
 def _judged(
     y: Array, folds: Sequence[Fold], found: dict[ModelName, Prediction], leading: ModelName
 ) -> tuple[Judged, ...]:
-    squares = {name: (y - one.value) ** 2 for name, one in found.items()}
+    squares = {name: (y - outside.value) ** 2 for name, outside in found.items()}
     total, leader = float(squares["mean"].sum()), squares[leading]
     # The gain over the mean is one planned question; of the other models the best is picked out,
     # so that their differences must hold together (Bonferroni).
@@ -275,7 +276,7 @@ def _judged(
 
 def _leak(y: Array, clades: Prediction, random: Prediction, folds: Sequence[Fold]) -> Interval:
     """Return how much larger the error of unseen clades is than that of random folds."""
-    squares, others = ((y - one.value) ** 2 for one in (clades, random))
+    squares, others = ((y - outside.value) ** 2 for outside in (clades, random))
     return _over_folds(partial(_gap, squares, others), folds)
 
 

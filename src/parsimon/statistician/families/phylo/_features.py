@@ -67,7 +67,7 @@ class FeatureColumns:
     @property
     def coded(self) -> tuple[str, ...]:
         """Columns of words that became 0/1."""
-        return tuple(one.column for one in self.sources if one.recipe is not None)
+        return tuple(source.column for source in self.sources if source.recipe is not None)
 
 
 def read_column(column: "pd.Series[Any]") -> tuple[Array | None, str]:
@@ -140,9 +140,9 @@ def _levels(cells: "pd.Series[Any]", name: str, measured: Mask) -> FeatureSource
         return None
     found = _level_columns(recipe, cells)
     kept = tuple(
-        one
-        for one, values in found.items()
-        if one != f"{name} is missing" and np.nanstd(values) > 0
+        feature
+        for feature, values in found.items()
+        if feature != f"{name} is missing" and np.nanstd(values) > 0
     )
     return FeatureSource(column=name, features=kept, recipe=recipe) if kept else None
 
@@ -150,7 +150,7 @@ def _levels(cells: "pd.Series[Any]", name: str, measured: Mask) -> FeatureSource
 def _level_columns(recipe: LevelsColumn, cells: "pd.Series[Any]") -> dict[str, Array]:
     values = recipe.encode(cells).values
     values[read_cells(cells).codes < 0] = np.nan
-    return dict(zip((one.name for one in recipe.variables), values.T, strict=True))
+    return dict(zip((variable.name for variable in recipe.variables), values.T, strict=True))
 
 
 def completed(numbers: "pd.DataFrame", tree: Tree) -> "pd.DataFrame | None":
@@ -249,7 +249,9 @@ def _reason(cells: "pd.Series[Any]", name: str, values: Array | None) -> LeftOut
         return LeftOut(column=name, reason="empty")
     if np.ptp(present) == 0:
         return LeftOut(column=name, reason="constant", value=number_label(float(present[0])))
-    if any(one.kind == "column_identifier" for one in recognise(cells, name).treatments):
+    if any(
+        treatment.kind == "column_identifier" for treatment in recognise(cells, name).treatments
+    ):
         return LeftOut(column=name, reason="identifier")
     return None
 

@@ -106,10 +106,10 @@ def fit_regression(
     """
     if name == "mean":
         return FittedRegression(name, (), None, float(np.mean(y)))
-    columns = () if name == "relatives" else tuple(str(one) for one in X.columns)
+    columns = () if name == "relatives" else tuple(str(column) for column in X.columns)
     if name in ("ols", "pgls"):
         determined = set(redundant_columns(X))
-        columns = tuple(one for one in columns if one not in determined)
+        columns = tuple(column for column in columns if column not in determined)
         check_squares(len(X), len(columns))
     own = tree if name in ("relatives", "pgls", "phyrvm") else None
     model = PhyRVM(own) if name in ("rvm", "phyrvm") else PGLS(own)
@@ -398,7 +398,7 @@ class RegressionFit(Fitted):
     @cached_property
     def size(self) -> ModelSize:
         """Bits of its weights, and of what relatives add."""
-        features = [str(one) for one in self.seen.X.columns]
+        features = [str(column) for column in self.seen.X.columns]
         return regression_size(self.models[0], features, len(self.seen.values))
 
     def tell(self, X: "pd.DataFrame", outside: Sequence[Question]) -> tuple[QuestionFit, ...]:
