@@ -8,7 +8,7 @@ from parsimon.kernels.form import same_structure
 from parsimon.statistician.families.gp import _parts
 from parsimon.statistician.families.gp._parts import (
     interaction_findings,
-    separated,
+    separate,
     variable_findings,
 )
 from tests.statistician.questions import result_of, table, variables_of
@@ -119,7 +119,7 @@ def test_separated_factors_share_the_variance_of_the_product():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 3)) * [1.0, 10.0, 1.0] + [0.0, 50.0, 0.0]
     product = SE(0, variance=12.0) * Linear(1, centre=50.0) * SE(2) * Periodic(2)
-    parts = separated(product, X)
+    parts = separate(product, X)
     assert [str(part) for part in parts] == ["SE_1", "LIN_2", "SE_3 × PER_3"]
     level = product.diagonal(X).mean()
     for part in parts:

@@ -157,11 +157,13 @@ def compared(
     ]
     smallest = min(near, key=lambda model: (model.size.bits, yard.loss(model)))
     models = [
-        _compared_model(model, known[model.name], yard, best=best, recommended=model is smallest)
+        _describe(model, known[model.name], yard, best=best, recommended=model is smallest)
         for model in sorted(measured, key=lambda model: (yard.loss(model), model.size.bits))
     ]
     return ModelComparison(
-        models=tuple(models), metric=yard.metric, left_out=tuple(_left_out(answers, known, names))
+        models=tuple(models),
+        metric=yard.metric,
+        left_out=tuple(_list_left_out(answers, known, names)),
     )
 
 
@@ -291,7 +293,7 @@ class _Yardstick:
         return ratio_bounds(model.wrong, guess, self.units)
 
 
-def _compared_model(
+def _describe(
     model: _Losses, family: Family, yard: _Yardstick, *, best: _Losses, recommended: bool
 ) -> ComparedModel:
     difference = yard.difference(model, best)
@@ -344,7 +346,7 @@ def _fitted_size(model: TableModel, table: "pd.DataFrame") -> ModelSize:
     )
 
 
-def _left_out(
+def _list_left_out(
     answers: Sequence[FoldAnswers], known: Mapping[str, Family], names: Sequence[str]
 ) -> list[tuple[str, str]]:
     """Return who did not answer in every fold, and why."""

@@ -231,18 +231,18 @@ def shapley_values(
     base = float(score(typical[None])[0])
     mixed = _Mixed(score, X, typical, groups)
     if max(map(len, tied), default=0) <= _MOST_EXACT:
-        values = _exact(mixed, tied, base)
+        values = _share_exactly(mixed, tied, base)
         # A model that is no sum over these sets after all is taken as one whole.
         total = mixed(range(len(groups)))
         if np.allclose(base + values.sum(axis=1), total, rtol=1e-6, atol=1e-6 * np.ptp(total)):
-            return ShapleyValues(_rounded(values, base), base, exact=True)
+            return ShapleyValues(_round_off(values, base), base, exact=True)
     if len(groups) <= _MOST_EXACT:
-        values = _exact(mixed, [_all(len(groups))], base)
-        return ShapleyValues(_rounded(values, base), base, exact=True)
-    return ShapleyValues(_sampled(mixed, base), base, exact=False)
+        values = _share_exactly(mixed, [_all(len(groups))], base)
+        return ShapleyValues(_round_off(values, base), base, exact=True)
+    return ShapleyValues(_sample(mixed, base), base, exact=False)
 
 
-def _rounded(values: Array, base: float) -> Array:
+def _round_off(values: Array, base: float) -> Array:
     """Return values with nothing instead of what rounding leaves of it, shape (m, k)."""
     scale = abs(base) + np.abs(values).sum(axis=1, keepdims=True)
     return np.where(np.abs(values) <= _ROUNDING * scale, 0.0, values)
@@ -266,7 +266,7 @@ class _Mixed:
         return np.concatenate(pieces) if pieces else np.empty(0)
 
 
-def _exact(mixed: _Mixed, tied: Iterable[Columns], base: float) -> Array:
+def _share_exactly(mixed: _Mixed, tied: Iterable[Columns], base: float) -> Array:
     """Share out the dividends of all sets that the model ties together."""
     sets = {
         frozenset(chosen)
@@ -287,7 +287,7 @@ def _exact(mixed: _Mixed, tied: Iterable[Columns], base: float) -> Array:
     return values
 
 
-def _sampled(mixed: _Mixed, base: float) -> Array:
+def _sample(mixed: _Mixed, base: float) -> Array:
     """Average over orders in which the groups take their own values, each order and its reverse."""
     rng = np.random.default_rng(0)
     values = np.zeros((len(mixed.X), len(mixed.groups)))

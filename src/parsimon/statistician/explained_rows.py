@@ -47,7 +47,7 @@ def explained_rows(
         return ()
     own, question = found.own_predictions(), found.question
     sources = {variable.name: variable.column for variable in variables}
-    places = dict(_chosen(question, own))
+    places = dict(_choose_rows(question, own))
     rows = question.X.iloc[list(places)]
     shares, answers = model.contributions(rows), predicted(model, rows)
     return tuple(
@@ -65,7 +65,7 @@ def explained_rows(
     )
 
 
-def _chosen(question: Question, own: OwnPredictions) -> Iterator[tuple[int, RowRole]]:
+def _choose_rows(question: Question, own: OwnPredictions) -> Iterator[tuple[int, RowRole]]:
     """Yield places of rows with what they are; a later role of the same row wins."""
     for role, places in _candidates(question, own):
         if len(places):

@@ -151,7 +151,7 @@ def run_folds(
     }
     once = deadline is not None or questions[0].table.size > _PREPARED_ONCE
     for fold, (part, child) in enumerate(zip(parts, seed.spawn(len(parts)), strict=True)):
-        for number, group in enumerate(_groups(_seeded(families, child), once=once)):
+        for number, group in enumerate(_groups(_deal_seeds(families, child), once=once)):
             jobs[number, fold] = group, at[fold], part
     found: dict[tuple[int, ...], Any] = kept.read(stage, jobs)
     # The table itself takes longest.
@@ -205,7 +205,7 @@ def _limit_of(
     return _Limit(left * shares[0] / sum(shares), frozenset(late), costs)
 
 
-def _seeded(families: Sequence[Family], seed: np.random.SeedSequence) -> _Pairs:
+def _deal_seeds(families: Sequence[Family], seed: np.random.SeedSequence) -> _Pairs:
     """Return families with their seeds; a search that joins changes nobody else's."""
     order = sorted(range(len(families)), key=lambda place: families[place].searches)
     seeds = dict(zip(order, seed.spawn(len(families)), strict=True))
@@ -262,7 +262,7 @@ def _run(
             left = None
             if limit.seconds is not None:
                 left = limit.seconds - (time.monotonic() - started)
-            refused = _refused(family, seen, seed, limit, left, first=len(told) < 2)
+            refused = _find_refusal(family, seen, seed, limit, left, first=len(told) < 2)
             if refused:
                 failures[family.name] = _reason(refused)
                 continue
@@ -272,7 +272,7 @@ def _run(
     return FoldAnswers(part.test, told, failures)
 
 
-def _refused(
+def _find_refusal(
     family: Family,
     seen: SeenTable,
     seed: np.random.SeedSequence,

@@ -149,7 +149,7 @@ class TableModel(BaseEstimator):
         Columns that no model uses may be absent.
         """
         numbers: pd.DataFrame = self.screener.transform(
-            self.preparer.transform(self._completed(table))
+            self.preparer.transform(self._complete(table))
         )
         return numbers
 
@@ -173,7 +173,7 @@ class TableModel(BaseEstimator):
     def treatments_of(self, table: "pd.DataFrame") -> tuple[Treatment, ...]:
         """Return what is done to cells that the models cannot take as they are."""
         used = set(self.columns)
-        found = self.preparer.treatments_of(self._completed(table))
+        found = self.preparer.treatments_of(self._complete(table))
         return tuple(treatment for treatment in found if treatment.column in used)
 
     def outside(self, table: "pd.DataFrame") -> tuple[OutsideRange, ...]:
@@ -234,12 +234,12 @@ class TableModel(BaseEstimator):
             columns=used,
             values=values,
             base=base,
-            towards=self._named_classes(towards),
+            towards=self._name_classes(towards),
             typical=tuple(map(self._typical_cell, used)),
             exact=exact,
         )
 
-    def _completed(self, table: "pd.DataFrame") -> "pd.DataFrame":
+    def _complete(self, table: "pd.DataFrame") -> "pd.DataFrame":
         """Return the table with empty columns for those that are absent and not used."""
         if not hasattr(table, "columns"):
             return table
@@ -274,7 +274,7 @@ class TableModel(BaseEstimator):
             return self.models[0], place
         return self.models[place], 0
 
-    def _named_classes(self, towards: Indices) -> AnyArray | None:
+    def _name_classes(self, towards: Indices) -> AnyArray | None:
         if not len(self.classes):
             return None
         named: AnyArray = self.classes_[towards + (len(self.classes) == 2)]

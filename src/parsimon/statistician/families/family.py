@@ -78,13 +78,13 @@ class Question:
             self,
             table=self.table.iloc[places],
             X=self.X.iloc[places],
-            y=_taken(self.y, places),
-            values=_taken(self.values, places),
+            y=_take(self.y, places),
+            values=_take(self.values, places),
             rows=self.rows[places],
         )
 
 
-def _taken(values: Any, places: Indices) -> Any:
+def _take(values: Any, places: Indices) -> Any:
     return values.iloc[places] if hasattr(values, "iloc") else values[places]
 
 

@@ -32,7 +32,7 @@ def as_families(families: str | Sequence[str]) -> tuple[str, ...]:
 def chosen_families(families: Sequence[str], rivals: Rivals) -> tuple[Family, ...]:
     """Return who is asked: guessing, rivals, and ours by their keys."""
     ours = tuple(family for family in OURS if family.key in families)
-    found = (GUESSING, *_chosen_rivals(rivals), *ours)
+    found = (GUESSING, *_choose_rivals(rivals), *ours)
     twice = [
         family.name for family in found if sum(other.name == family.name for other in found) > 1
     ]
@@ -52,19 +52,19 @@ def family_called(key: str) -> Family:
     return known[_key(key)]
 
 
-def _chosen_rivals(rivals: Rivals) -> tuple[Family, ...]:
+def _choose_rivals(rivals: Rivals) -> tuple[Family, ...]:
     if isinstance(rivals, str):
         rivals = rivals.split(",")
     found: list[Family] = []
     for place, rival in enumerate(rivals):
         if isinstance(rival, str):
-            found += _named_rivals(_key(rival))
+            found += _find_rivals(_key(rival))
         else:
             found.append(_own_rival(rival, place))
     return tuple(found)
 
 
-def _named_rivals(key: str) -> Iterable[Family]:
+def _find_rivals(key: str) -> Iterable[Family]:
     if key in ("all", "none", ""):
         return RIVALS if key == "all" else ()
     _check_known("rivals", (key,), [rival.key for rival in RIVALS])
@@ -83,11 +83,11 @@ def _own_rival(given: Any, place: int) -> Family:
     words = type(estimator).__name__
     name = str(name) or words
     return Family(
-        name=name, key=_key(name), kind="own", words=words, make=partial(_copied, estimator)
+        name=name, key=_key(name), kind="own", words=words, make=partial(_copy, estimator)
     )
 
 
-def _copied(estimator: Any, setting: Setting) -> Any:
+def _copy(estimator: Any, setting: Setting) -> Any:
     """Return an unfitted copy of a user's estimator, with a seed if it has none."""
     from sklearn.base import clone
 

@@ -83,7 +83,7 @@ def check_class_sizes(name: str, counts: Mapping[str, int], asked: str = "") -> 
             )
 
 
-def ordered_classes(counts: Mapping[str, int], asked: str = "") -> tuple[str, ...]:
+def order_classes(counts: Mapping[str, int], asked: str = "") -> tuple[str, ...]:
     """Return the classes sorted; of two, the positive one last.
 
     It is the one that was asked for, the one that says yes, the rarer one, or the second in order,
@@ -206,7 +206,7 @@ def _as_number(frame: "pd.DataFrame", name: str, numbers: ReadNumbers | None) ->
         values=values,
         classes=(),
         kept=kept,
-        treatments=treatments + _repeated(frame, kept),
+        treatments=treatments + _find_repeated(frame, kept),
     )
 
 
@@ -225,14 +225,14 @@ def _as_classes(frame: "pd.DataFrame", name: str, cells: Cells, positive: Any) -
         kept &= cells.codes != cells.labels.index(label)
     _check_rows(name, int(kept.sum()))
     check_class_sizes(name, counts, asked)
-    classes = ordered_classes(counts, asked)
+    classes = order_classes(counts, asked)
     codes = [classes.index(label) if label in counts else -1 for label in cells.labels]
     return TargetColumn(
         task="classification",
         values=cells.spread(codes, -1, np.intp)[kept],
         classes=classes,
         kept=kept,
-        treatments=treatments + _repeated(frame, kept),
+        treatments=treatments + _find_repeated(frame, kept),
         positive=asked,
     )
 
@@ -242,7 +242,7 @@ def _rows_left_out(name: str, kept: Mask) -> tuple[Treatment, ...]:
     return (Treatment(kind="rows_without_target", column=name, count=count),) if count else ()
 
 
-def _repeated(frame: "pd.DataFrame", kept: Mask) -> tuple[Treatment, ...]:
+def _find_repeated(frame: "pd.DataFrame", kept: Mask) -> tuple[Treatment, ...]:
     """Say how many rows equal an earlier one in all cells, where that is surprising."""
     if frame.shape[1] < 2:
         return ()

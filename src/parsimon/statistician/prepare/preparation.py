@@ -203,7 +203,7 @@ class Preparer(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "recipes_")
         frame = self._columns_of(table)
         names = [variable.name for variable in self.variables_]
-        matrix = self._filled(self._matrix(frame))
+        matrix = self._fill(self._matrix(frame))
         return pd.DataFrame(matrix, columns=names, index=frame.index)
 
     def _matrix(self, frame: "pd.DataFrame") -> Array:
@@ -234,7 +234,7 @@ class Preparer(TransformerMixin, BaseEstimator):
             [isinstance(recipe, LevelsColumn) or not place for recipe, place in self._places]
         )
 
-    def _filled(self, matrix: Array) -> Array:
+    def _fill(self, matrix: Array) -> Array:
         """Return the variables with something in every cell."""
         if self.filling_ is not None:
             matrix[:, self._joint] = self.filling_.fill(matrix[:, self._joint])

@@ -275,7 +275,7 @@ def _levels(
     supported = tuple(level for level in levels if counts[level] >= least)
     if sum(counts[level] for level in supported) < _SHARE_SUPPORTED * n_cells:
         return _without_levels(_treatment("column_names", name, len(levels)), read)
-    chosen = _chosen(levels, supported, counts, most_levels)
+    chosen = _choose_levels(levels, supported, counts, most_levels)
     rest = tuple(level for level in levels if level not in chosen)
     n_rest = sum(counts[level] for level in rest)
     if len(chosen) < 2 and n_rest < least:
@@ -309,7 +309,7 @@ def _support(counts: dict[str, int]) -> int:
     return few if len(counts) == 2 else max(few, math.ceil(_SMALLEST_SHARE_SUPPORTING * n_cells))
 
 
-def _chosen(
+def _choose_levels(
     levels: tuple[str, ...], supported: tuple[str, ...], counts: dict[str, int], most: int
 ) -> tuple[str, ...]:
     """Return the levels with a variable: all, or the most frequent with room for "other".

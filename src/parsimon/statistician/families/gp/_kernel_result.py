@@ -319,7 +319,7 @@ class KernelCandidate:
 
         Shapes: X (n, d), y (n,).
         """
-        return self._fitted(X, y, seed, {"optimise": False, "n_restarts": 0})
+        return self._fit(X, y, seed, {"optimise": False, "n_restarts": 0})
 
     def refit(self, X: "pd.DataFrame", y: Array, seed: np.random.SeedSequence) -> Any:
         """Return the kernel fitted to rows with hyperparameters of its own, from several starts.
@@ -329,14 +329,14 @@ class KernelCandidate:
         if len(X) > len(self.search.problem_.y):
             return self.fit(X, y, seed)
         again = {"n_restarts": _RESTARTS, "random_state": int(seed.generate_state(1)[0])}
-        return self._fitted(X, y, seed, again)
+        return self._fit(X, y, seed, again)
 
     @property
     def start(self) -> tuple[tuple[str, ...], Candidate]:
         """The names of the columns, and the kernel with its hyperparameters."""
         return self.names, self.judged
 
-    def _fitted(
+    def _fit(
         self, X: "pd.DataFrame", y: Array, seed: np.random.SeedSequence, exact: dict[str, Any]
     ) -> Any:
         from parsimon.gp import GPClassifier, GPRegressor, SparseGPClassifier

@@ -186,7 +186,7 @@ def interaction_findings(
     for place, part in products:
         others = [*parts[:place], *parts[place + 1 :]]
         known = {structure(other) for other in others}
-        factors = separated(part, search.problem_.X)
+        factors = separate(part, search.problem_.X)
         added = [factor for factor in factors if structure(factor) not in known]
         kernel = join_parts([*others, *added], constants)
         additive = steps(search.judge, kernel) if few else _unjudged(kernel)
@@ -203,7 +203,7 @@ def interaction_findings(
     return tuple(found)
 
 
-def separated(product: Product, X: Array) -> list[Kernel]:
+def separate(product: Product, X: Array) -> list[Kernel]:
     """Return the factors of a product as terms of a sum that has its variance.
 
     The prior variance of the product, averaged over the rows, is shared out equally; it is
@@ -220,13 +220,13 @@ def separated(product: Product, X: Array) -> list[Kernel]:
 
 def _with_variance(leaves: Sequence[Any], variance: float, X: Array) -> Kernel:
     """Return the product of some leaves with a mean prior variance over the rows."""
-    first, *others = (_freed(leaf, leaf.variance) for leaf in leaves)
+    first, *others = (_free(leaf, leaf.variance) for leaf in leaves)
     typical = float(reduce(mul, others, first).diagonal(X).mean())
-    rescaled: Kernel = reduce(mul, others, _freed(first, first.variance * variance / typical))
+    rescaled: Kernel = reduce(mul, others, _free(first, first.variance * variance / typical))
     return rescaled
 
 
-def _freed(leaf: Any, variance: float) -> Any:
+def _free(leaf: Any, variance: float) -> Any:
     fixed = tuple(name for name in leaf.fixed if name != "variance")
     return replace(leaf, variance=variance, fixed=fixed)
 

@@ -182,7 +182,7 @@ def compare_regressions(
         done=done,
         kept=finished.under("folds", len(judged.clades)),
     )
-    written = {name: _written(name, traits) for name in names}
+    written = {name: _measure_size(name, traits) for name in names}
     answers = [
         replace(fold, told={**_own(names, judged, written, fold.test), **fold.told})
         for fold in answers
@@ -192,7 +192,7 @@ def compare_regressions(
     return compared(answers, known, trait_question(traits), whole_folds=True)
 
 
-def _written(name: ModelName, traits: Traits) -> tuple[ModelSize, int, float]:
+def _measure_size(name: ModelName, traits: Traits) -> tuple[ModelSize, int, float]:
     """Return the size of a regression of all species, the columns it uses, and its seconds."""
     started = time.process_time()
     fitted = fit_regression(name, traits.tree, traits.X, traits.y)

@@ -107,7 +107,7 @@ def choose_features(
     for name in _named(frame, features):
         values, text = read_column(frame[name])
         source = FeatureSource(column=name, features=(name,))
-        levels = None if values is not None else _levels(frame[name], name, measured)
+        levels = None if values is not None else _level_source(frame[name], name, measured)
         if values is None and levels is None and features is not None:
             raise InvalidInputError(
                 f"The feature {name!r} holds {f'text such as {text!r}' if text else 'dates'}, "
@@ -128,7 +128,7 @@ def choose_features(
     return FeatureColumns(numbers=kept, sources=tuple(sources), left_out=tuple(left_out))
 
 
-def _levels(cells: "pd.Series[Any]", name: str, measured: Mask) -> FeatureSource | None:
+def _level_source(cells: "pd.Series[Any]", name: str, measured: Mask) -> FeatureSource | None:
     """Return the 0/1 features of a column of words; None for others.
 
     A level needs support, as in a report on any table: what repeats too little is no feature.
@@ -168,11 +168,11 @@ def completed(numbers: "pd.DataFrame", tree: Tree) -> "pd.DataFrame | None":
         return None
     # The last of several levels is known from the others, and would have no variance of its own.
     determined = list(redundant_columns(numbers.dropna()))
-    filled = _expected(numbers.drop(columns=determined), tree)
+    filled = _expect(numbers.drop(columns=determined), tree)
     return None if filled is None else _with_determined(numbers, filled, determined)
 
 
-def _expected(numbers: "pd.DataFrame", tree: Tree) -> "pd.DataFrame | None":
+def _expect(numbers: "pd.DataFrame", tree: Tree) -> "pd.DataFrame | None":
     """Return columns of which none determines another with their gaps filled, if that can be."""
     import pandas as pd
 

@@ -136,12 +136,12 @@ def regression_size(fitted: FittedRegression, features: Sequence[str], n: int) -
         # Without a constant of its own it measures from the mean, which is a number too.
         constant = 0.0 if len(model.posterior_.active) > len(names) else 1.0
         weights = constant + float(model.degrees_of_freedom_)
-    of_tree = 0.0 if model is None or model.tree is None else 1.0 + _smoothed(model)
+    of_tree = 0.0 if model is None or model.tree is None else 1.0 + _smoother_trace(model)
     used = [places[name] for name in names]
     return size_of_numbers(weights + of_tree, used, n_rows=n, n_columns=len(features))
 
 
-def _smoothed(model: Any) -> float:
+def _smoother_trace(model: Any) -> float:
     """Return the trace of the smoother by which a regression's residuals speak for relatives.
 
     With V = lambda C + (1 - lambda) D, of which D is the diagonal of C, it is lambda C / V; its

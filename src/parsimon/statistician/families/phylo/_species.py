@@ -62,7 +62,7 @@ def match_rows(frame: "pd.DataFrame", tree: Tree, tip: str | None, target: str) 
     Shapes: frame (n_rows, d).
     """
     column, how, labels = _names(frame, tree, tip, target)
-    spelled = [None if label is None else _spelled(label, tree) for label in labels]
+    spelled = [None if label is None else _spell(label, tree) for label in labels]
     rows = [place for place, name in enumerate(spelled) if name is not None]
     if not rows:
         # The library's own sentence says which names there are on both sides.
@@ -104,7 +104,7 @@ def _names(
     candidates = {str(name): _labels(frame[name]) for name in frame.columns if name != target}
     candidates[""] = _labels(frame.index.to_series())
     score = {
-        name: sum(label is not None and _spelled(label, tree) is not None for label in set(labels))
+        name: sum(label is not None and _spell(label, tree) is not None for label in set(labels))
         for name, labels in candidates.items()
     }
     best = max(score, key=lambda name: score[name])
@@ -121,7 +121,7 @@ def _labels(column: "pd.Series[Any]") -> list[str | None]:
     return [None if code < 0 else cells.labels[code] for code in cells.codes.tolist()]
 
 
-def _spelled(label: str, tree: Tree) -> str | None:
+def _spell(label: str, tree: Tree) -> str | None:
     """Return the tip of this name, spaces and underscores taken for the same if need be."""
     for name in (label, label.replace(" ", "_"), label.replace("_", " "), clean_text(label)):
         if name in tree.position:
@@ -293,7 +293,7 @@ def _traits(
         redundant=redundant_columns(X),
         alike=tuple(str(column) for column in X.columns if abs(X[column].corr(y)) > _THE_SAME),
         n_completed=int(filled.any(axis=1).sum()),
-        completed=_counted(filled),
+        completed=_count_cells(filled),
         **_matching(matched),
         **_spread(values[known]),
         **_gaps(rows),
@@ -384,12 +384,12 @@ def _gaps(rows: _Rows) -> dict[str, Any]:
     return {
         "n_incomplete": int(lacking.sum()),
         "incomplete": tuple(rows.named(lacking)),
-        "gaps": _counted(rows.numbers[lacking].isna()),
+        "gaps": _count_cells(rows.numbers[lacking].isna()),
         "n_unpredictable": int((~rows.known & ~rows.complete).sum()),
     }
 
 
-def _counted(cells: "pd.DataFrame") -> tuple[tuple[str, int], ...]:
+def _count_cells(cells: "pd.DataFrame") -> tuple[tuple[str, int], ...]:
     """Return columns in which a cell is marked, and how many are, the most first."""
     counts = [(str(column), int(n)) for column, n in cells.sum(axis=0).items() if n]
     return tuple(sorted(counts, key=lambda pair: -pair[1]))
