@@ -98,9 +98,6 @@ def _check_size(frame: "pd.DataFrame") -> None:
         raise InvalidInputError("The table has one row (1 sample); at least 2 are needed.")
 
 
-_FEWEST_LEVELS = 3
-
-
 class Preparer(TransformerMixin, BaseEstimator):
     """Turns a table of any columns into finite numbers and says what it did.
 
@@ -111,7 +108,7 @@ class Preparer(TransformerMixin, BaseEstimator):
     numbers as text        read if at least 95 % of the cells can be: "1,200", "3.5 ", "12%"
     truth values, two      one 0/1 variable; 1 is the yes, else the second in order
     levels
-    more levels            one 0/1 variable for each; beyond `most_levels`, for the commonest and
+    more levels            one 0/1 variable for each; beyond eight, for the commonest seven and
                            one for all others. Missing cells are a level of their own
     support                a level needs five rows and 1 % of them (of two levels: five rows; in
                            fewer than fifty rows: a tenth of them). Others are put together, and
@@ -123,8 +120,6 @@ class Preparer(TransformerMixin, BaseEstimator):
     equal columns
     =====================  =====================================================================
 
-    most_levels: Variables for a category, at least 3.
-
     variables_: Name, column and kind of each output.
     treatments_: What was done, in the order of the table's columns.
     recipes_: One for each column that is used.
@@ -135,18 +130,11 @@ class Preparer(TransformerMixin, BaseEstimator):
     # Earlier files have none.
     filling_: RowFilling | None = None
 
-    def __init__(self, *, most_levels: int = 8) -> None:
-        self.most_levels = most_levels
-
     def fit(self, table: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn from these rows what each column is.
 
         Shapes: table (n, d).
         """
-        if self.most_levels < _FEWEST_LEVELS:
-            raise InvalidInputError(
-                f"most_levels must be at least {_FEWEST_LEVELS}, got {self.most_levels}."
-            )
         frame = named_frame(table)
         _check_size(frame)
         self.n_features_in_ = frame.shape[1]
@@ -163,7 +151,7 @@ class Preparer(TransformerMixin, BaseEstimator):
         treatments: list[Treatment] = []
         known: dict[bytes, VariableSource] = {}
         for place, name in enumerate(frame.columns):
-            found = recognise(frame.iloc[:, place], str(name), most_levels=self.most_levels)
+            found = recognise(frame.iloc[:, place], str(name))
             if found.recipe is None:
                 treatments += found.treatments
                 continue

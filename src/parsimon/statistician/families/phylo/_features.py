@@ -82,14 +82,7 @@ def read_column(column: "pd.Series[Any]") -> tuple[Array | None, str]:
     numbers = read_numbers(column)
     if not numbers.n_unread:
         return numbers.values, ""
-    labels = read_cells(column).labels
-    return None, next(filter(_is_text, labels), labels[0])
-
-
-def _is_text(label: str) -> bool:
-    import pandas as pd
-
-    return bool(read_numbers(pd.Series([label])).n_unread)
+    return None, numbers.unread
 
 
 def choose_features(
