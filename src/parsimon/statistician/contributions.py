@@ -32,6 +32,7 @@ from parsimon.statistician.families import model_size
 if TYPE_CHECKING:
     import pandas as pd
 
+    from parsimon.kernels import Kernel
     from parsimon.statistician.prepare.recipes import VariableSource
 
 _MOST_EXACT = 10
@@ -129,9 +130,8 @@ def scores(model: Any, X: Any) -> Array:
         return np.reshape(model.predict(X), (len(X), -1))
     if hasattr(model, "latent"):
         return np.reshape(model.latent(X), (len(X), -1))
-    if hasattr(model, "decision_function") and not hasattr(model, "predict_proba"):
-        return np.reshape(model.decision_function(X), (len(X), -1))
-    if hasattr(_last(model), "coef_") and hasattr(model, "decision_function"):
+    is_linear = hasattr(_last(model), "coef_") or not hasattr(model, "predict_proba")
+    if is_linear and hasattr(model, "decision_function"):
         return np.reshape(model.decision_function(X), (len(X), -1))
     share = np.clip(model.predict_proba(X), _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)
     odds: Array = np.log(share) - np.log1p(-share)
@@ -140,12 +140,15 @@ def scores(model: Any, X: Any) -> Array:
 
 def joint_variables(model: Any, n_variables: int) -> tuple[Columns, ...]:
     """Return the sets of variables that a model ties together; the model is a sum over them."""
+    from parsimon.kernels import Kernel
+
     last = _last(model)
     if hasattr(getattr(last, "best_estimator_", None), "features"):
         return _of_formula(last.best_estimator_, model)
     kernels = getattr(last, "kernel_", None)
-    if _are_kernels(kernels):
-        return _of_kernels(kernels, n_variables)
+    several = kernels if isinstance(kernels, list | tuple) else (kernels,)
+    if several and all(isinstance(kernel, Kernel) for kernel in several):
+        return _of_kernels(several, n_variables)
     slopes = getattr(last, "coef_", None) if kernels is None else None
     if slopes is not None and np.shape(slopes)[-1] == n_variables and _keeps_columns(model):
         used = np.any(np.reshape(np.asarray(slopes), (-1, n_variables)) != 0, axis=0)
@@ -154,18 +157,11 @@ def joint_variables(model: Any, n_variables: int) -> tuple[Columns, ...]:
     return (tied,) if tied else ()
 
 
-def _are_kernels(found: Any) -> bool:
-    from parsimon.kernels import Kernel
-
-    several = found if isinstance(found, list | tuple) and found else (found,)
-    return all(isinstance(kernel, Kernel) for kernel in several)
-
-
-def _of_kernels(kernels: Any, n_variables: int) -> tuple[Columns, ...]:
+def _of_kernels(kernels: Sequence["Kernel"], n_variables: int) -> tuple[Columns, ...]:
     from parsimon.kernels.form import sum_of_products
 
     found: list[Columns] = []
-    for kernel in kernels if isinstance(kernels, list | tuple) else (kernels,):
+    for kernel in kernels:
         for part in sum_of_products(kernel):
             seen = part.columns
             found.append(_all(n_variables) if seen is None else frozenset(map(int, seen)))
@@ -183,15 +179,14 @@ def _of_formula(formula: Any, model: Any) -> tuple[Columns, ...]:
 
 def _of_trees(model: Any, n_variables: int) -> Columns:
     """Return the variables at which trees branch; none for a constant, else all."""
-    if hasattr(model, "_predictors") or type(model).__name__.startswith("Dummy"):
-        used = model_size(model, n_rows=2, n_columns=n_variables).used
-        return frozenset(used)
     members = np.ravel(getattr(model, "estimators_", [model]))
-    if not all(hasattr(member, "tree_") for member in members):
-        return _all(n_variables)
-    return frozenset(
-        int(place) for member in members for place in member.tree_.feature if place >= 0
-    )
+    if (
+        hasattr(model, "_predictors")
+        or type(model).__name__.startswith("Dummy")
+        or all(hasattr(member, "tree_") for member in members)
+    ):
+        return frozenset(model_size(model, n_rows=2, n_columns=n_variables).used)
+    return _all(n_variables)
 
 
 def _all(n_variables: int) -> Columns:

@@ -396,14 +396,12 @@ def _read_about(place: Path, data: bytes) -> _About:
                 # What skops wrote by itself says neither who made it nor its digest.
                 return _About(FORMAT_VERSION, _UNKNOWN, None)
             content = read_json(archive.read(_ABOUT))
-        about = _About(
-            int(content["format_version"]), str(content["version"]), content.get("digest")
-        )
-        known = content["format"] == FORMAT
+        if content["format"] != FORMAT:
+            raise ValueError("another format")
+        version = int(content["format_version"])
+        about = _About(version, str(content["version"]), content.get("digest"))
     except _DAMAGED as error:
         raise InvalidInputError(f"{place} is not a model that Parsimon saved.") from error
-    if not known:
-        raise InvalidInputError(f"{place} is not a model that Parsimon saved.")
     if about.format_version > FORMAT_VERSION or _release(about.version) > _release(__version__):
         raise InvalidInputError(
             f"The model {place} was saved by Parsimon {about.version}, which is newer than this "

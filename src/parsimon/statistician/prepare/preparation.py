@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -327,7 +328,7 @@ _MOST_GROUPS, _ROWS_IN_GROUP = 8, 8
 _BLOCK = 2_000_000
 
 
-class Screener(TransformerMixin, BaseEstimator):
+class Screener(SelectorMixin, BaseEstimator):
     """Keeps the variables that say most about the target, each alone.
 
     Scores are those of `dependence`. Up to `most` variables all are kept.
@@ -382,22 +383,10 @@ class Screener(TransformerMixin, BaseEstimator):
         chosen: Array = values[:, self.kept_]
         return chosen
 
-    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
-        """Return the names of the kept variables."""
+    def _get_support_mask(self) -> AnyArray:
+        """Return which variables are kept, shape (d,)."""
         check_is_fitted(self, "kept_")
-        fitted = getattr(self, "feature_names_in_", None)
-        names = fitted if input_features is None else np.asarray(input_features, dtype=object)
-        if names is None:
-            names = np.array([f"x{place}" for place in range(self.n_features_in_)], dtype=object)
-        if len(names) != self.n_features_in_:
-            raise InvalidInputError(
-                "input_features should have length equal to number of features "
-                f"({self.n_features_in_}), got {len(names)}."
-            )
-        if fitted is not None and list(names) != list(fitted):
-            raise InvalidInputError("input_features is not equal to feature_names_in_.")
-        kept: AnyArray = names[self.kept_]
-        return kept
+        return np.isin(np.arange(len(self.scores_)), self.kept_)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
