@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from parsimon._checks import nearest_name, shorten
-from parsimon._typing import AnyArray, Array, Indices
+from parsimon._typing import AnyArray, Array
 from parsimon.evaluation.tempering import temper
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import ComparedModel, Treatment
@@ -234,7 +234,9 @@ class TableModel(BaseEstimator):
             columns=used,
             values=values,
             base=base,
-            towards=self._name_classes(towards),
+            towards=self.classes_[towards + (len(self.classes) == 2)]
+            if len(self.classes)
+            else None,
             typical=tuple(map(self._typical_cell, used)),
             exact=exact,
         )
@@ -273,12 +275,6 @@ class TableModel(BaseEstimator):
         if len(self.models) == 1:
             return self.models[0], place
         return self.models[place], 0
-
-    def _name_classes(self, towards: Indices) -> AnyArray | None:
-        if not len(self.classes):
-            return None
-        named: AnyArray = self.classes_[towards + (len(self.classes) == 2)]
-        return named
 
     def _places_of(self, column: str) -> list[int]:
         return [place for place, variable in enumerate(self.variables) if variable.column == column]
