@@ -12,17 +12,15 @@ score is that of those before.
 
 import argparse
 import math
-import queue
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tools.coverage_map import CoverageMap, make_map, read_map
 from tools.mutants import Mutant, sample_mutants
-from tools.scratch_source import ScratchSource
+from tools.scratch_source import ScratchSource, judge_each
 
 PACKAGES = ("structures", "evaluation", "statistician", "inference")
 # Whose tests run what those of `inference` do not: weights of kernels.
@@ -102,25 +100,16 @@ def judge_all(
     Of those that would begin too late it is empty.
     """
     deadline = time.monotonic() + 60 * minutes
-    with tempfile.TemporaryDirectory() as folder:
-        sources: queue.Queue[ScratchSource] = queue.Queue()
-        for number in range(jobs):
-            sources.put(ScratchSource(Path(folder, str(number))))
 
-        def one(mutant: Mutant) -> str:
-            if time.monotonic() > deadline:
-                return ""
-            source = sources.get()
-            try:
-                verdict = judge(mutant, source, tests)
-            finally:
-                sources.put(source)
-            if not verdict.startswith("killed"):
-                print(f"{verdict} {mutant.words}", flush=True)
-            return verdict
+    def judge_in_time(mutant: Mutant, source: ScratchSource) -> str:
+        if time.monotonic() > deadline:
+            return ""
+        verdict = judge(mutant, source, tests)
+        if not verdict.startswith("killed"):
+            print(f"{verdict} {mutant.words}", flush=True)
+        return verdict
 
-        with ThreadPoolExecutor(jobs) as pool:
-            return list(pool.map(one, mutants))
+    return judge_each(judge_in_time, mutants, jobs)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
