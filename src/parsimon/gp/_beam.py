@@ -100,7 +100,16 @@ def beam_search(problem: KernelProblem, grammar: Grammar, options: BeamOptions) 
 
     He, "The Automatic Statistician for Classification" (2016), algorithm 3.1.
     """
-    return Beam(problem, grammar, options).search()
+    beam = Beam(problem, grammar, options)
+    limit = options.time_limit
+    # The loop asks for more than no time; that still leaves the constant kernel alone.
+    seconds = None if limit is None else max(limit, sys.float_info.min)
+    # A level may take minutes: the bar counts kernels, not the steps of the loop.
+    with beam.workers, beam.progress:
+        try:
+            return run(beam, SearchOptions(None, time_limit=seconds, random_state=options.seed))
+        finally:
+            beam.memory.save()
 
 
 @dataclass(eq=False)
@@ -172,18 +181,6 @@ class Beam:
         self.workers = Workers(options.n_jobs)
         self.progress = Progress(self.title, total=None, verbose=options.verbose)
         self.n_done = 0
-
-    def search(self) -> SearchHistory:
-        limit = self.options.time_limit
-        # The loop asks for more than no time; that still leaves the constant kernel alone.
-        seconds = None if limit is None else max(limit, sys.float_info.min)
-        options = SearchOptions(None, time_limit=seconds, random_state=self.options.seed)
-        # A level may take minutes: the bar counts kernels, not the steps of the loop.
-        with self.workers, self.progress:
-            try:
-                return run(self, options)
-            finally:
-                self.memory.save()
 
     def settings(self) -> dict[str, str]:
         """Return what a measurement depends on, beside its kernel."""
@@ -292,12 +289,18 @@ class Beam:
         stage: Literal["loose", "whole"] = "whole",
     ) -> None:
         """Fit some kernels of the level to all rows, from a loose fit if there is one."""
-        starts = self.starts_of(level, places)
+        parents = {id(level.parents[place]): level.parents[place] for place in places}
+        starts = {key: self.start_of(parent) for key, parent in parents.items()}
         kernels = {place: level.kernels[place] for place in places}
-        loosely = stage == "loose"
 
         def call(place: int) -> tuple[object, ...]:
-            return self.call_of(level, place, starts[place], loosely=loosely)
+            kernel, loose = level.kernels[place], level.wholes.get(place)
+            seed = structure_seed(self.options.seed, kernel)
+            start = starts[id(level.parents[place])]
+            if stage == "whole" and isinstance(loose, WholeFit):
+                start = start._replace(noise_variance=loose.noise_variance)
+                return replace(self.problem, n_restarts=0), loose.kernel, start, seed
+            return self.problem, kernel, start, seed, stage == "loose"
 
         found = self.measured(stage, measure_whole, kernels, call, level.note, deadline)
         for place, whole in found:
@@ -344,18 +347,6 @@ class Beam:
             yield place, result
         if n_measured < len(waiting):
             raise OutOfTime
-
-    def call_of(
-        self, level: _Level, place: int, start: FitStart, *, loosely: bool
-    ) -> tuple[object, ...]:
-        kernel, loose = level.kernels[place], level.wholes.get(place)
-        seed = structure_seed(self.options.seed, kernel)
-        if loosely:
-            return self.problem, kernel, start, seed, True
-        if isinstance(loose, WholeFit):
-            start = start._replace(noise_variance=loose.noise_variance)
-            return replace(self.problem, n_restarts=0), loose.kernel, start, seed
-        return self.problem, kernel, start, seed
 
     def n_listed(self, level: _Level) -> int | None:
         """Return how many kernels of the level will be cross-validated, None for all."""
@@ -413,13 +404,8 @@ class Beam:
             n_rows=len(self.problem.y),
         )
 
-    def starts_of(self, level: _Level, places: list[int]) -> dict[int, FitStart]:
-        """Return where the fits begin; each parent is looked at once."""
-        parents = {id(level.parents[place]): level.parents[place] for place in places}
-        starts = {key: self.start_of(parent) for key, parent in parents.items()}
-        return {place: starts[id(level.parents[place])] for place in places}
-
     def start_of(self, parent: Candidate | None) -> FitStart:
+        """Return where the fits of a kernel's children begin."""
         if parent is None:
             return FitStart()
         return parent_start(self.problem, parent.kernel, parent.noise_variance)

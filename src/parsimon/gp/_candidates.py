@@ -12,13 +12,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from parsimon._data import Task
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._kernel_evaluation import (
     FailedFit,
     FoldFits,
     Guide,
-    Task,
     WholeFit,
     bic,
     deviation,
@@ -229,24 +229,6 @@ class Order:
         return unknown, not self.is_credible(candidate), value, round(evidence, 2), evidence
 
 
-def choose_candidate(rule: Choice, best: Candidate, candidates: Iterable[Candidate]) -> Candidate:
-    """Return the best candidate, or the simplest that is within a standard error of it.
-
-    "Simplest" has fewest base kernels, then fewest columns, then the least guide (the
-    one-standard-error rule of Breiman et al. 1984, section 3.4.3).
-    """
-    if rule == "least_error":
-        return best
-    if math.isnan(best.guide_deviation):
-        raise InvalidInputError(
-            'choose="one_se" needs a guide with a standard error: cv_error, cv_logloss with two '
-            "folds or more, or loo_logloss."
-        )
-    limit = best.guide + best.guide_deviation
-    near = [candidate for candidate in candidates if candidate.guide <= limit]
-    return min([best, *near], key=lambda one: (one.n_base, len(one.columns), one.guide))
-
-
 StoppedBy: TypeAlias = Literal["depth", "no_improvement", "exhausted", "time_limit", "interrupt"]
 
 _REASONS: dict[StoppedBy, str] = {
@@ -348,12 +330,23 @@ class SearchHistory:
         )
 
     def chosen(self, rule: Choice = "supported") -> Candidate:
-        """Return what the rows support, the best candidate, or the simplest that is near it."""
+        """Return what the rows support, the best candidate, or the simplest that is near it.
+
+        "Simplest" has fewest base kernels, then fewest columns, then the least guide, of those
+        within a standard error of the best (Breiman et al. 1984, section 3.4.3).
+        """
         if rule == "supported":
             return self.supported or self.baseline
-        if not self.path:
-            return self.baseline
-        return choose_candidate(rule, self.best, (one for one in self if not math.isnan(one.guide)))
+        if not self.path or rule == "least_error":
+            return self.best
+        if math.isnan(self.best.guide_deviation):
+            raise InvalidInputError(
+                'choose="one_se" needs a guide with a standard error: cv_error, cv_logloss with '
+                "two folds or more, or loo_logloss."
+            )
+        limit = self.best.guide + self.best.guide_deviation
+        near = [self.best, *(candidate for candidate in self if candidate.guide <= limit)]
+        return min(near, key=lambda one: (one.n_base, len(one.columns), one.guide))
 
     def front(
         self,

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from parsimon._checks import shorten
+from parsimon._data import Task
 from parsimon._deadline import Deadline, time_left
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
@@ -28,8 +28,6 @@ from parsimon.inference.gaussian import RegressionPosterior
 from parsimon.inference.likelihoods import leave_one_out_log_loss
 from parsimon.inference.posterior import Latent, Sites
 from parsimon.kernels import Kernel
-
-Task: TypeAlias = Literal["classification", "regression"]
 
 # Mean of the diagonal that a low-rank form may leave out, for a number in units of the noise: the
 # log evidence then errs by no more than the optimiser's tolerance; ranks are lower by a fifth.
@@ -88,18 +86,6 @@ class KernelProblem:
     def copied(self) -> "KernelProblem":
         """Return the problem on fresh arrays: a memory map may be aligned otherwise."""
         return replace(self, X=np.array(self.X), y=np.array(self.y))
-
-
-def refuse_more_classes(y: AnyArray) -> None:
-    """Raise an error for three classes or more that says how to go on."""
-    classes = np.unique(y)
-    if len(classes) > 2:
-        raise InvalidInputError(
-            f"Only binary classification is supported. The target has {len(classes)} classes: "
-            f"{shorten(classes.tolist())}. Search for one against the rest, as in y == "
-            f"{classes[-1].item()!r}, one search for each class, or set task='regression' if they "
-            "are numbers."
-        )
 
 
 def shared_folds(
@@ -259,33 +245,31 @@ def cross_validate(problem: KernelProblem, whole: WholeFit) -> FoldFits:
     curvature = None
     if problem.refits and task.can_refit(posterior) and (left is None or seconds < left):
         curvature = evidence_curvature(evaluate, posterior, task.theta, task.bounds)
-    near = _Near(posterior, curvature)
-    rows = [_judge_fold(problem, task, near, train, test) for train, test in problem.folds]
+    rows = [_judge_fold(task, posterior, curvature, *fold) for fold in problem.folds]
     errors, losses, evidences = zip(*rows, strict=True)
     return FoldFits(errors, losses, evidences)
 
 
-class _Near(NamedTuple):
-    """The fit to all rows, where the fits to parts begin, or end if they have no curvature."""
-
-    posterior: LatentPosterior
-    curvature: Array | None
-
-
 def _judge_fold(
-    problem: KernelProblem, task: "_KernelFit", near: _Near, train: Indices, test: Indices
+    task: "_KernelFit",
+    whole: LatentPosterior,
+    curvature: Array | None,
+    train: Indices,
+    test: Indices,
 ) -> tuple[float, float, float]:
+    """Judge a kernel on a fold, by a refit from the fit to all rows if its curvature is known."""
+    problem = task.problem
     X, y = problem.X, problem.y
     centre = float(y[train].mean()) if problem.task == "regression" else 0.0
-    sites = near.posterior.sites
+    sites = whole.sites
     evaluate = task.evidence(
         X[train], y[train] - centre, Sites(sites.precision[train], sites.shift[train])
     )
-    if near.curvature is None:
+    if curvature is None:
         posterior = evaluate(task.theta, None)
     else:
         share = len(train) / len(y)
-        posterior = task.fit(evaluate, curvature=near.curvature * share, **CLOSE).posterior
+        posterior = task.fit(evaluate, curvature=curvature * share, **CLOSE).posterior
     latent = posterior.latent(X[test])
     if isinstance(posterior, RegressionPosterior):
         noise = posterior.noise_variance
@@ -324,13 +308,8 @@ class _KernelFit:
         """Return the function from theta to a posterior on some rows of the problem."""
         if self.problem.task == "regression":
             return process_evidence(self.kernel, X, y, rank_tolerance=RANK_TOLERANCE)
-        return classification_evidence(
-            self.kernel,
-            X,
-            y,
-            start=sites,
-            rank_tolerance=RANK_TOLERANCE,
-        )
+        how: dict[str, Any] = {"start": sites, "rank_tolerance": RANK_TOLERANCE}
+        return classification_evidence(self.kernel, X, y, **how)
 
     def starts(self) -> Array:
         """Return where the fit to all rows begins, the data's suggestion last."""
@@ -338,12 +317,8 @@ class _KernelFit:
         return np.stack([self.theta, np.append(suggested, self.theta[len(suggested) :])])
 
     def fit(self, evaluate: Any, start: Array | None = None, **options: Any) -> EvidenceFit[Any]:
-        return maximise_evidence(
-            evaluate,
-            self.theta if start is None else start,
-            self.bounds,
-            **options,
-        )
+        start = self.theta if start is None else start
+        return maximise_evidence(evaluate, start, self.bounds, **options)
 
     def fit_in_bounds(self, sites: Sites | None, **options: Any) -> EvidenceFit[Any]:
         """Fit to all rows, for no more work and time than a fit may take."""

@@ -6,7 +6,7 @@ classifier does not ask which it has.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TypeAlias
 
 import numpy as np
 from scipy.special import softmax
@@ -22,40 +22,6 @@ from parsimon.kernels import Kernel
 from parsimon.kernels.form import sum_of_products
 
 
-class Summand(NamedTuple):
-    """One additive part of the latent function at m inputs.
-
-    kernel: The term of the kernel's sum, with its hyperparameters.
-    latent: Means and variances, shape (m, k) for k latent functions.
-    """
-
-    kernel: Kernel
-    latent: Latent
-
-
-class LatentModel(Protocol):
-    """The latent functions of a classifier."""
-
-    @property
-    def fits(self) -> tuple[FittedProcess[LatentPosterior] | FittedProcess[SoftmaxPosterior], ...]:
-        """What was fitted, one entry for each kernel."""
-
-    def latent(self, X: Array) -> Latent:
-        """Return the k latent functions: means (m, k), variances (m, k) or (m, k, k)."""
-
-    def leave_one_out(self, rows: Rows) -> Latent:
-        """Return the latent functions at each given row without that row."""
-
-    def probability(self, latent: Latent, *, plug_in: bool) -> Array:
-        """Return class probabilities, shape (m, n_classes)."""
-
-    def decision(self, latent: Latent, *, plug_in: bool) -> Array:
-        """Return what is greatest for the most probable class, shape (m, k)."""
-
-    def summands(self, X: Array) -> tuple[tuple[Summand, ...], ...]:
-        """Return the additive parts of each fit."""
-
-
 @dataclass(frozen=True, eq=False)
 class OneVsRestLatent:
     """Binary posteriors: one for each class, or a single one for two classes."""
@@ -63,9 +29,11 @@ class OneVsRestLatent:
     fits: tuple[FittedProcess[LatentPosterior], ...]
 
     def latent(self, X: Array) -> Latent:
+        """Return the k latent functions: means and variances of shape (m, k)."""
         return _columns([fit.posterior.latent(X) for fit in self.fits])
 
     def leave_one_out(self, rows: Rows) -> Latent:
+        """Return the latent functions at each given row without that row."""
         plain = self.latent(rows.unused)
         return _columns(
             [
@@ -77,6 +45,7 @@ class OneVsRestLatent:
         )
 
     def probability(self, latent: Latent, *, plug_in: bool) -> Array:
+        """Return class probabilities, shape (m, n_classes)."""
         positive = positive_probability(latent, plug_in=plug_in)
         if len(self.fits) == 1:
             # The other class is computed from the other side, not as 1 - p, which loses digits.
@@ -87,19 +56,21 @@ class OneVsRestLatent:
         return share
 
     def decision(self, latent: Latent, *, plug_in: bool) -> Array:
+        """Return what is greatest for the most probable class, shape (m, k)."""
         if plug_in:
             return latent.mean
         moderated: Array = latent.mean / np.sqrt(1.0 + latent.variance)
         return moderated
 
-    def summands(self, X: Array) -> tuple[tuple[Summand, ...], ...]:
-        return tuple(
-            tuple(
-                Summand(part, _columns([fit.posterior.component(part, X)]))
+    def summands(self, X: Array) -> list[list[tuple[Kernel, Latent]]]:
+        """Return the terms of each kernel's sum, with their parts of the latent function."""
+        return [
+            [
+                (part, _columns([fit.posterior.component(part, X)]))
                 for part in sum_of_products(fit.kernel)
-            )
+            ]
             for fit in self.fits
-        )
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,16 +114,16 @@ class SoftmaxLatent:
     def decision(self, latent: Latent, *, plug_in: bool) -> Array:
         return np.log(np.maximum(self.probability(latent, plug_in=plug_in), 1e-300))
 
-    def summands(self, X: Array) -> tuple[tuple[Summand, ...], ...]:
-        posterior = self.fit.posterior
-        parts = sum_of_products(self.fit.kernel)
-        found = ((part, posterior.component(part, X)) for part in parts)
-        return (
-            tuple(
-                Summand(part, Latent(mean, np.diagonal(covariance, axis1=1, axis2=2)))
-                for part, (mean, covariance) in found
-            ),
-        )
+    def summands(self, X: Array) -> list[list[tuple[Kernel, Latent]]]:
+        found = []
+        for part in sum_of_products(self.fit.kernel):
+            mean, covariance = self.fit.posterior.component(part, X)
+            found.append((part, Latent(mean, np.diagonal(covariance, axis1=1, axis2=2))))
+        return [found]
+
+
+# The latent functions of a classifier.
+LatentModel: TypeAlias = OneVsRestLatent | SoftmaxLatent
 
 
 def left_out(posterior: LatentPosterior, rows: Rows) -> Latent:

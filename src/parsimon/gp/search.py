@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Literal, Self, cast
 
 import numpy as np
-from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,8 +20,9 @@ from parsimon._checks import (
     check_choice,
     check_positive,
     check_seconds,
+    shorten,
 )
-from parsimon._data import target_task, validate_data
+from parsimon._data import Task, tag_task, target_task, validate_data
 from parsimon._deadline import end_after, time_left
 from parsimon._interrupts import as_one_piece, stoppable
 from parsimon._random import Seed, seed_sequence
@@ -43,8 +43,6 @@ from parsimon.gp._grammar import (
 from parsimon.gp._kernel_evaluation import (
     Guide,
     KernelProblem,
-    Task,
-    refuse_more_classes,
     shared_folds,
     standard_target,
 )
@@ -394,12 +392,9 @@ class KernelSearch(FrontEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        if _is_classifier(self):
-            tags.estimator_type = "classifier"
-            tags.classifier_tags = ClassifierTags(multi_class=False)
-        else:
-            tags.estimator_type = "regressor"
-            tags.regressor_tags = RegressorTags()
+        tag_task(tags, "classification" if _is_classifier(self) else "regression")
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_class = False
         return tags
 
     def _check_options(self) -> None:
@@ -482,9 +477,15 @@ class KernelSearch(FrontEstimator):
 
     def _labels(self, y: AnyArray) -> Array:
         check_classification_targets(y)
-        refuse_more_classes(y)
-        codes, _ = binary_labels(y)
         self.classes_ = np.unique(y)
+        if len(self.classes_) > 2:
+            raise InvalidInputError(
+                f"Only binary classification is supported. The target has {len(self.classes_)} "
+                f"classes: {shorten(self.classes_.tolist())}. Search for one against the rest, as "
+                f"in y == {self.classes_[-1].item()!r}, one search for each class, or set "
+                "task='regression' if they are numbers."
+            )
+        codes, _ = binary_labels(y)
         signs: Array = np.where(codes == 1, 1.0, -1.0)
         return signs
 

@@ -5,7 +5,7 @@ stands above it, the mathematics in `parsimon.inference.variational`.
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
@@ -17,14 +17,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import check_choice, check_count, finite_matrix, shorten
-from parsimon._data import LEAST_WEIGHT, MOST_WEIGHT, checked_weights, validate_data
+from parsimon._checks import check_choice, check_count, finite_matrix
+from parsimon._data import check_classes, class_weights, row_weights, validate_data
 from parsimon._deadline import end_after, is_late, time_left
 from parsimon._interrupts import stoppable
 from parsimon._parallel import one_thread
 from parsimon._progress import Progress
 from parsimon._random import Seed, generator
-from parsimon._typing import AnyArray, Array, Indices
+from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._default_kernel import StandardColumns, constant_and_smooth
 from parsimon.inference import (
@@ -36,30 +36,6 @@ from parsimon.inference import (
 )
 from parsimon.inference.variational import InducingPrior, LabelledRows
 from parsimon.kernels import Constant, Kernel, SquaredExponential
-
-
-def check_sparse_options(options: Mapping[str, Any]) -> None:
-    """Refuse options that cannot be used."""
-    for name in ("n_inducing", "batch_size", "max_iter"):
-        check_count(name, options.get(name, 1))
-    for name, most in (("learning_rate", np.inf), ("natural_step", 1.0), ("time_limit", np.inf)):
-        value = options.get(name, 1.0)
-        if name == "time_limit" and value is None:
-            continue
-        if not isinstance(value, Real) or not 0 < float(value) <= most:
-            limit = "" if most == np.inf else f" and at most {most:g}"
-            raise InvalidInputError(f"{name} must be above 0{limit}, got {value!r}.")
-    tol = options.get("tol", 0.0)
-    if not isinstance(tol, Real) or not 0 <= float(tol) < np.inf:
-        raise InvalidInputError(f"tol must be a number from 0, got {tol!r}.")
-    check_choice("optimise", options.get("optimise", True), (True, False))
-    check_choice("response", options.get("response", "averaged"), ("averaged", "plug_in"))
-    kernel = options.get("kernel")
-    if kernel is not None and not isinstance(kernel, Kernel):
-        raise InvalidInputError(
-            f"kernel must be one of parsimon.kernels or None, got {type(kernel).__name__}; "
-            "from_sklearn translates scikit-learn's."
-        )
 
 
 def starting_kernel(
@@ -125,38 +101,6 @@ def _metric(kernel: Kernel, X: Array) -> Array:
         seen &= np.isin(np.arange(X.shape[1]), kernel.columns)
     metric: Array = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=seen)
     return metric
-
-
-def class_factors(class_weight: Any, classes: AnyArray, codes: Indices, weights: Array) -> Array:
-    """Return the factor of each row's weight that its class brings, shape (n,).
-
-    Shapes: classes (c,), codes (n,), weights (n,).
-    """
-    if class_weight is None:
-        return np.ones(len(codes))
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        sums = np.bincount(codes, weights, minlength=len(classes))
-        balanced: Array = (weights.sum() / (len(classes) * sums))[codes]
-        return balanced
-    if not isinstance(class_weight, Mapping):
-        raise InvalidInputError(
-            f"class_weight must be None, 'balanced' or a mapping, got {class_weight!r}."
-        )
-    unknown = [label for label in class_weight if label not in classes]
-    if unknown:
-        raise InvalidInputError(
-            f"class_weight names {shorten(unknown)}, but the classes are "
-            f"{shorten(classes.tolist())}."
-        )
-    given = [class_weight.get(label, 1.0) for label in classes.tolist()]
-    if not all(
-        isinstance(one, Real) and LEAST_WEIGHT <= float(one) <= MOST_WEIGHT for one in given
-    ):
-        raise InvalidInputError(
-            f"Class weights must be positive, and at most {MOST_WEIGHT:g}, got {shorten(given)}."
-        )
-    factors = np.array(given, dtype=np.float64)
-    return factors[codes]
 
 
 # A search without noise may look for smaller gains than one by mini-batches.
@@ -299,7 +243,7 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n,), optional
             Factors of the rows' log likelihoods; whole numbers equal duplicated rows.
         """
-        check_sparse_options(self.get_params(deep=False))
+        self._check_options()
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         rows = self._labelled_rows(X, y, sample_weight)
@@ -380,20 +324,36 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         labels: AnyArray = self.classes_[codes]
         return labels
 
+    def _check_options(self) -> None:
+        for name in ("n_inducing", "batch_size", "max_iter"):
+            check_count(name, getattr(self, name))
+        limits = {"learning_rate": np.inf, "natural_step": 1.0}
+        if self.time_limit is not None:
+            limits["time_limit"] = np.inf
+        for name, most in limits.items():
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not 0 < float(value) <= most:
+                limit = "" if most == np.inf else f" and at most {most:g}"
+                raise InvalidInputError(f"{name} must be above 0{limit}, got {value!r}.")
+        if not isinstance(self.tol, Real) or not 0 <= float(self.tol) < np.inf:
+            raise InvalidInputError(f"tol must be a number from 0, got {self.tol!r}.")
+        check_choice("optimise", self.optimise, (True, False))
+        check_choice("response", self.response, ("averaged", "plug_in"))
+        if self.kernel is not None and not isinstance(self.kernel, Kernel):
+            kind = type(self.kernel).__name__
+            raise InvalidInputError(
+                f"kernel must be one of parsimon.kernels or None, got {kind}; "
+                "from_sklearn translates scikit-learn's."
+            )
+
     def _labelled_rows(self, X: Array, y: AnyArray, sample_weight: Any) -> LabelledRows:
         """Return the rows that have weight, with a column of signs for each binary problem."""
-        if sample_weight is not None and not np.asarray(sample_weight).any():
-            raise InvalidInputError("All sample weights are zero. Give some rows a weight.")
-        weights = checked_weights(sample_weight, len(X))
+        weights = row_weights(sample_weight, len(X))
         kept = weights > 0
         X, y, weights = X[kept], y[kept], weights[kept]
         self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InvalidInputError(
-                "A classifier needs two classes or more, but there is only one class among the "
-                f"rows with weight: {self.classes_.tolist()[0]!r}. Add rows of another class."
-            )
-        weights = weights * class_factors(self.class_weight, self.classes_, codes, weights)
+        weights = weights * class_weights(self.class_weight, self.classes_, codes, weights)
+        check_classes(self.classes_, codes, weights)
         positive = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         signs = np.where(codes[:, None] == np.array(positive), 1.0, -1.0)
         return LabelledRows(X, signs, weights)
