@@ -156,10 +156,10 @@ BELOW = (
         "gp/test_period.py::test_the_period_explains_most_by_least_squares_on_uneven_places",
     ),
     plant(
-        "structures/_sets.py",
+        "structures/claims.py",
         "none > _LOWERED * self.of([one]) * without",
         "none > _LOWERED * self.of([one])",
-        "structures/test_sets.py::test_two_separate_suggestions_are_no_set",
+        "structures/test_claims.py::test_two_separate_suggestions_are_no_set",
     ),
     plant(
         "structures/_best_first.py",

@@ -101,11 +101,6 @@ def structure(kernel: Kernel) -> Hashable:
     return (type(leaf).__name__, leaf.columns, settings, shared)
 
 
-def same_structure(left: Kernel, right: Kernel) -> bool:
-    """Say whether two kernels are equal but for order, grouping and hyperparameters."""
-    return structure(left) == structure(right)
-
-
 def n_base(kernel: Kernel) -> int:
     """Return the number of leaves."""
     if isinstance(kernel, Combination):

@@ -193,11 +193,9 @@ class Guide(Protocol):
 
     def __call__(self, values: Array, levels: Indices) -> Array:
         """Return one score for each row, larger being better within a level."""
-        ...
 
     def shortfall(self, values: Array) -> float:
         """Return how far a set of values is from what is wanted, for the stall stop."""
-        ...
 
 
 @dataclass(frozen=True)

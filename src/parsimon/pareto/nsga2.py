@@ -6,7 +6,7 @@ Read `nsga2` for what it does for a user, `NSGA2` for one generation.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -23,13 +23,12 @@ from parsimon.pareto.run import Callback, SearchOptions
 from parsimon.pareto.search import (
     Best,
     Proposal,
+    Search,
     SearchResult,
     State,
     as_names,
     check_start,
     crossed_and_mutated,
-    describe_start,
-    first_population,
     search_generations,
 )
 from parsimon.pareto.space import Space
@@ -202,7 +201,7 @@ class NSGA2State(State):
 
 
 @dataclass(frozen=True, eq=False)
-class NSGA2:
+class NSGA2(Search[NSGA2State]):
     """The settings of NSGA-II, and one generation of it as `ask` and `tell`.
 
     mating: "tournament", or "random" for a permutation.
@@ -211,6 +210,7 @@ class NSGA2:
         taken; "auto" takes gaps for two objectives.
     """
 
+    state_type: ClassVar = NSGA2State
     space: Space
     start: AnyArray | None
     population_size: int
@@ -230,12 +230,9 @@ class NSGA2:
         check_choice("crowding", self.crowding, ("auto", "gaps", "maximin"))
         check_choice("offspring", self.offspring, ("mutated", "crossed_and_mutated"))
 
-    def settings(self) -> dict[str, str]:
+    def own_settings(self) -> dict[str, str]:
         return {
             "search": "nsga2",
-            "space": self.space.describe(),
-            "start": describe_start(self.start),
-            "population_size": describe_option(self.population_size),
             "crossover": describe_option(self.crossover),
             "mutation": describe_option(self.mutation),
             "mating": self.mating,
@@ -244,9 +241,6 @@ class NSGA2:
             "normalise_crowding": describe_option(self.normalise_crowding),
             "guide": describe_option(self.guide),
         }
-
-    def first(self, rng: np.random.Generator) -> AnyArray:
-        return first_population(self.space, self.start, self.population_size, rng)
 
     def begin(self, population: AnyArray, evaluated: Evaluated) -> NSGA2State:
         return self._survived(population, evaluated, row_keys(population))
@@ -289,9 +283,6 @@ class NSGA2:
             values = np.array([[self.guide.shortfall(values * self._signs(values.shape[1]))]])
             violation = violation[:1]
         return np.column_stack((values, violation))
-
-    def restore(self, arrays: dict[str, AnyArray]) -> NSGA2State:
-        return NSGA2State.from_arrays(arrays)
 
     def _mates(self, state: NSGA2State, rng: np.random.Generator) -> Indices:
         n = len(state.population)

@@ -203,27 +203,13 @@ def _parallel(
             )
     best = np.where(directions.maximise, values.max(axis=0), values.min(axis=0))
     worst = np.where(directions.maximise, values.min(axis=0), values.max(axis=0))
+    style: dict[str, Any] = {"textcoords": "offset points", "color": GREY, "fontsize": 10}
     for place in places:
         ax.axvline(place, color=GREY, linewidth=0.9, alpha=0.7, zorder=1)
-        ax.annotate(
-            write_number(best[place]),
-            (place, 1),
-            xytext=(0, 7),
-            textcoords="offset points",
-            ha="center",
-            color=GREY,
-            fontsize=10,
-        )
-        ax.annotate(
-            write_number(worst[place]),
-            (place, 0),
-            xytext=(0, -7),
-            textcoords="offset points",
-            ha="center",
-            va="top",
-            color=GREY,
-            fontsize=10,
-        )
+        for value, level, side in ((best[place], 1, "baseline"), (worst[place], 0, "top")):
+            away = (0, 7 if level else -7)
+            text = write_number(value)
+            ax.annotate(text, (place, level), xytext=away, ha="center", va=side, **style)
     ax.set_xticks(places, [_axis_label(directions, j, newline=True) for j in places])
     ax.tick_params(axis="x", length=0, pad=20)
     ax.set_yticks([])

@@ -6,8 +6,9 @@ a `SearchResult`: solutions, their values, and how the run went.
 """
 
 import hashlib
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
 import moocore
 import numpy as np
@@ -76,59 +77,69 @@ class Best(NamedTuple):
 P = TypeVar("P", bound=State)
 
 
-class Search(Protocol[P]):
-    """What the loop needs of an algorithm."""
+class Search(ABC, Generic[P]):
+    """An algorithm: its settings as a value, and one generation of it as `ask` and `tell`.
 
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Names of the objectives, if the user gave any."""
-        ...
+    names: Of the objectives, if the user gave any.
+    maximise: Names of the objectives to maximise, or all or none.
+    stall_tolerance: The share by which the best must improve if the search is not to stall.
+    """
 
-    @property
-    def maximise(self) -> tuple[str, ...] | bool:
-        """Names of the objectives to maximise, or all or none."""
-        ...
-
-    @property
-    def stall_tolerance(self) -> float:
-        """The share by which the best must improve if the search is not to stall."""
-        ...
+    state_type: ClassVar[type[State]] = State
+    space: Space
+    start: AnyArray | None
+    population_size: int
+    names: tuple[str, ...] | None
+    maximise: tuple[str, ...] | bool
+    stall_tolerance: float
 
     def settings(self) -> dict[str, str]:
         """Return what decides the course of the search, for checkpoints to compare."""
-        ...
+        return {
+            **self.own_settings(),
+            "space": self.space.describe(),
+            "start": describe_start(self.start),
+            "population_size": describe_option(self.population_size),
+        }
 
     def first(self, rng: np.random.Generator) -> AnyArray:
-        """Return the first population."""
-        ...
-
-    def begin(self, population: AnyArray, evaluated: Evaluated) -> P:
-        """Return the state of the first population."""
-        ...
-
-    def ask(self, state: P, rng: np.random.Generator) -> Proposal:
-        """Return the next solutions to evaluate."""
-        ...
-
-    def tell(self, state: P, proposal: Proposal, evaluated: Evaluated) -> P:
-        """Return the state after these solutions have been evaluated."""
-        ...
-
-    def best(self, state: P) -> Best:
-        """Return the best distinct solutions."""
-        ...
-
-    def summary(self, state: P) -> tuple[int, Array]:
-        """Return the number of best solutions and the best of each objective."""
-        ...
-
-    def mark(self, state: P) -> Array:
-        """Return what must improve if the search is not to stall, as `has_improved` reads it."""
-        ...
+        """Return the first population: the given start, filled up with random solutions."""
+        n_given = 0 if self.start is None else len(self.start)
+        n_drawn = self.population_size - n_given
+        drawn = self.space.sample(n_drawn, rng) if n_drawn > 0 else None
+        return np.concatenate([part for part in (self.start, drawn) if part is not None])
 
     def restore(self, arrays: dict[str, AnyArray]) -> P:
         """Return a state from a checkpoint's arrays."""
-        ...
+        return cast("P", self.state_type.from_arrays(arrays))
+
+    @abstractmethod
+    def own_settings(self) -> dict[str, str]:
+        """Return the name of the search, and the settings that others have not."""
+
+    @abstractmethod
+    def begin(self, population: AnyArray, evaluated: Evaluated) -> P:
+        """Return the state of the first population."""
+
+    @abstractmethod
+    def ask(self, state: P, rng: np.random.Generator) -> Proposal:
+        """Return the next solutions to evaluate."""
+
+    @abstractmethod
+    def tell(self, state: P, proposal: Proposal, evaluated: Evaluated) -> P:
+        """Return the state after these solutions have been evaluated."""
+
+    @abstractmethod
+    def best(self, state: P) -> Best:
+        """Return the best distinct solutions."""
+
+    @abstractmethod
+    def summary(self, state: P) -> tuple[int, Array]:
+        """Return the number of best solutions and the best of each objective."""
+
+    @abstractmethod
+    def mark(self, state: P) -> Array:
+        """Return what must improve if the search is not to stall, as `has_improved` reads it."""
 
 
 def crossed_and_mutated(
@@ -154,15 +165,6 @@ def crossed_and_mutated(
     moved = np.flatnonzero((mutants != sources).any(axis=1))
     unmutated = np.full(len(crossed), -1, dtype=np.intp)
     return np.concatenate((crossed, mutants[moved])), np.concatenate((unmutated, moved))
-
-
-def first_population(
-    space: Space, start: AnyArray | None, size: int, rng: np.random.Generator
-) -> AnyArray:
-    """Return the given start, filled up with random solutions to `size` rows."""
-    n_given = 0 if start is None else len(start)
-    drawn = space.sample(size - n_given, rng) if n_given < size else None
-    return np.concatenate([part for part in (start, drawn) if part is not None])
 
 
 def check_start(space: Any, start: Any, size: int) -> AnyArray | None:
@@ -303,11 +305,6 @@ class SearchResult:
         return float(self.values[0, 0])
 
 
-def history_of(trail: Array, sign: Array) -> History:
-    """Return the history from rows of (n_evaluations, n_solutions, minimised best values)."""
-    return History(trail[:, 0].astype(np.intp), trail[:, 1].astype(np.intp), trail[:, 2:] * sign)
-
-
 def has_improved(before: Array, after: Array, tol: float) -> bool:
     """Tell whether the second set of best solutions is better than the first.
 
@@ -421,7 +418,11 @@ class Generations(Generic[P]):
             n_iter=ending.n_iter,
             n_evaluations=ending.n_evaluations,
             stopped_by=ending.stopped_by,
-            history=history_of(ending.trail, directions.sign),
+            history=History(
+                ending.trail[:, 0].astype(np.intp),
+                ending.trail[:, 1].astype(np.intp),
+                ending.trail[:, 2:] * directions.sign,
+            ),
         )
 
     def _evaluated(self, population: AnyArray, *, n_iter: int, deadline: Deadline) -> Evaluated:

@@ -23,7 +23,6 @@ from parsimon.structures._evidence import (
     gains,
     predicted_densities,
 )
-from parsimon.structures._sets import find_stand_ins
 from parsimon.structures._terms import BlockRows
 from parsimon.structures.blocks import (
     LevelRows,
@@ -37,7 +36,7 @@ from parsimon.structures.blocks import (
     triple_product,
     variable_blocks,
 )
-from parsimon.structures.claims import CERTAIN
+from parsimon.structures.claims import CERTAIN, find_stand_ins
 from parsimon.structures.effects import learn_effects
 from parsimon.structures.posterior import (
     SHAPES,
@@ -186,6 +185,7 @@ class _BestFirst:
         order, chances = self._weighed()
         held = [one.variables for one in order]
         inclusion = _inclusion(order, chances, len(self.variables))
+        joins = _join_chances(dict(zip(order, chances.tolist(), strict=True)))
         return StructurePosterior(
             names,
             groups,
@@ -195,8 +195,10 @@ class _BestFirst:
             len(self.all_pairs),
             len(self.close_pairs),
             frozenset(place for place, one in enumerate(self.variables) if not one.has_shape),
-            triple_chances=_triple_chances(order, chances),
-            sets=find_stand_ins(held, chances, inclusion[0], CERTAIN),
+            triple_chances=tuple(
+                (join, chance) for join, chance in joins.items() if len(join) == 3
+            ),
+            sets=find_stand_ins(held, chances, inclusion[0]),
             nothing=float(chances[[not one for one in held]].sum()),
             n_rows=len(self.y),
             work=self.work,
@@ -443,16 +445,6 @@ def _held_back(
         found[one] += kept * chance
         found[rest] += (1 - kept) * chance
     return dict(found)
-
-
-def _triple_chances(
-    structures: Sequence[Structure], chances: Array
-) -> tuple[tuple[Triple, float], ...]:
-    found: dict[Triple, float] = defaultdict(float)
-    for structure, chance in zip(structures, chances.tolist(), strict=True):
-        for triple in structure.triples:
-            found[triple] += chance
-    return tuple(found.items())
 
 
 def _inclusion(

@@ -93,12 +93,12 @@ def fit_structure(
         farthest = float(np.abs(design @ (mode.weights - weights)).max())
         length = min(1.0, _FARTHEST / max(1e-12, farthest))
         n_steps = 1 if length < 1 else _MOST_STEPS
-        found = _with_variances(tangent, mode, log_variances, sizes, task, n_steps)
-        moved = length * (found.weights - weights)
+        ends, adapted, degrees = _with_variances(tangent, mode, log_variances, sizes, task, n_steps)
+        moved = length * (ends - weights)
         weights, latent = weights + moved, latent + design @ moved
-        noise_change = likelihood.adapt(latent, float(found.degrees.sum()) + 1)
-        change = np.abs(found.log_variances - log_variances).max(initial=0.0)
-        log_variances = found.log_variances
+        noise_change = likelihood.adapt(latent, float(degrees.sum()) + 1)
+        change = np.abs(adapted - log_variances).max(initial=0.0)
+        log_variances = adapted
         # The noise has no step of Newton's at the end.
         if max(change, np.abs(moved).max(), 10 * noise_change) < _CLOSE:
             break
@@ -202,14 +202,6 @@ def _log_evidence(
     )
 
 
-class _Adapted(NamedTuple):
-    """Weights and variances that belong together; degrees (T,): of freedom."""
-
-    weights: Array
-    log_variances: Array
-    degrees: Array
-
-
 def _with_variances(
     tangent: _Tangent,
     mode: _Mode,
@@ -217,7 +209,7 @@ def _with_variances(
     sizes: Indices,
     task: Task,
     n_steps: int,
-) -> _Adapted:
+) -> tuple[Array, Array, Array]:
     """Return the mode with steps for the log variances, which need no look at the rows.
 
     mode: With the log variances as they are.
@@ -230,7 +222,7 @@ def _with_variances(
         log_variances = log_variances + change
         if np.abs(change).max(initial=0.0) < _CLOSE:
             break
-    return _Adapted(mode.weights, log_variances, degrees)
+    return mode.weights, log_variances, degrees
 
 
 def _variance_slopes(

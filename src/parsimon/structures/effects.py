@@ -16,7 +16,7 @@ A variable that a structure does without has no effect there: what may not matte
 zero, and its band holds zero.
 """
 
-from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -325,13 +325,10 @@ def _fitted_again(
     merged = dict(blocks)
     for new in changed.values():
         merged |= new
-    return fit_structure(merged, rows.y, rows.task, _forgetting(fit, changed.keys()))
-
-
-def _forgetting(fit: StructureFit, names: Container[Any]) -> StructureFit:
-    """Return where a fit ended without the weights of some blocks, whose columns are others now."""
-    weights = {name: own for name, own in fit.end.weights.items() if name not in names}
-    return replace(fit, end=fit.end._replace(weights=weights))
+    # From where the fit ended, but for the blocks whose columns are others now.
+    weights = {name: own for name, own in fit.end.weights.items() if name not in changed}
+    near = replace(fit, end=fit.end._replace(weights=weights))
+    return fit_structure(merged, rows.y, rows.task, near)
 
 
 def _with_sure_period(

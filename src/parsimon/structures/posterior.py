@@ -14,9 +14,16 @@ import numpy as np
 from scipy.special import gammaln
 
 from parsimon._typing import Array
-from parsimon.structures._sets import StandIns
 from parsimon.structures.blocks import LevelRows, Triple
-from parsimon.structures.claims import CERTAIN, SUGGESTED, Claim, say_any, say_sets, stated
+from parsimon.structures.claims import (
+    CERTAIN,
+    SUGGESTED,
+    Claim,
+    StandIns,
+    say_any,
+    say_sets,
+    stated,
+)
 from parsimon.structures.effects import Effect, Effects
 
 Shape: TypeAlias = Literal["linear", "smooth", "periodic"]
