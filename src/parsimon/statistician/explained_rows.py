@@ -13,7 +13,7 @@ import numpy as np
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.report.figures import RowBar, row_bars
 from parsimon.report.findings import Joint, Picture, Variable
-from parsimon.report.row_findings import RARE, RowExplanation, RowPart, RowRole
+from parsimon.report.findings.shared_findings import RARE, RowExplanation, RowPart, RowRole
 from parsimon.statistician.families import OwnPredictions, Question, predicted
 from parsimon.statistician.families.family import normalised
 from parsimon.statistician.gallery import Gallery

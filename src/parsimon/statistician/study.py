@@ -32,7 +32,7 @@ from parsimon.report.findings import (
     Task,
     Variable,
 )
-from parsimon.report.row_findings import (
+from parsimon.report.findings.shared_findings import (
     RowExplanation,
 )
 from parsimon.roc import AucInterval, RocDisplay

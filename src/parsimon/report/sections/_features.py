@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 
 from parsimon.report.document import Block, Cell, Code, Heading, Section, Table
-from parsimon.report.feature_findings import FeatureFront, FeatureSize
 from parsimon.report.findings import ComparedModel, Findings, ModelComparison, ReportFindings
+from parsimon.report.findings.shared_findings import FeatureFront, FeatureSize
 from parsimon.report.sections._blocks import bullets, note, paragraph
 from parsimon.report.sections._phrases import (
     DASH,

@@ -21,7 +21,7 @@ from parsimon.report.findings import (
     Treatment,
     Variable,
 )
-from parsimon.report.row_findings import RARE
+from parsimon.report.findings.shared_findings import RARE
 from parsimon.report.sections._blocks import Sentence
 from parsimon.report.sections._phrases import DASH, clean, number, percent, quoted, short
 from parsimon.structures import Claim

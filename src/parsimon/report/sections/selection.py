@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from parsimon.report.document import Block, KeyFigure, Section
 from parsimon.report.findings import ComparedModel
+from parsimon.report.findings.column_findings import SelectionFindings
 from parsimon.report.sections import _first_screen as screen
 from parsimon.report.sections._blocks import Sentence, paragraph
 from parsimon.report.sections._features import (
@@ -34,7 +35,6 @@ from parsimon.report.sections._run import again, options, run_facts, software
 from parsimon.report.sections._scope import figures
 from parsimon.report.sections.table.families import models_section
 from parsimon.report.sections.table.treatments import treatment_sentences
-from parsimon.report.selection_findings import SelectionFindings
 
 _KINDS = {"columns": "Every trade-off", "formulas": "Short formulas"}
 _NAMES = {"columns": "few columns", "formulas": FORMULAS}

@@ -15,12 +15,12 @@ from parsimon.report.document import (
     Section,
     Table,
 )
+from parsimon.report.findings.column_findings import StableColumn, WideFindings
 from parsimon.report.sections import _first_screen as screen
 from parsimon.report.sections._blocks import bullets, note, paragraph
 from parsimon.report.sections._outline import Outline
 from parsimon.report.sections._phrases import clean, count, joined
 from parsimon.report.sections._run import again, options, run_facts, software
-from parsimon.report.wide_findings import StableColumn, WideFindings
 
 _NAMED = 6
 _WORKS = (

@@ -15,6 +15,7 @@ from parsimon.report.document import (
     Table,
 )
 from parsimon.report.findings import ComparedModel
+from parsimon.report.findings.series_findings import SeriesFeature, SeriesFindings
 from parsimon.report.sections._blocks import bullets, number_cell, paragraph
 from parsimon.report.sections._outline import Outline
 from parsimon.report.sections._phrases import (
@@ -41,7 +42,6 @@ from parsimon.report.sections.series_page.series_answer import (
     summarise_series,
     words_of_feature,
 )
-from parsimon.report.series_findings import SeriesFeature, SeriesFindings
 
 _NAMED = 6
 # Words of features that not everyone knows, in the order in which they are explained.

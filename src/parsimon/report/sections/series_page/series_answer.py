@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from parsimon.report.document import Block, KeyFigure
 from parsimon.report.findings import ComparedModel
+from parsimon.report.findings.series_findings import SeriesFeature, SeriesFindings
 from parsimon.report.sections import _first_screen as screen
 from parsimon.report.sections._phrases import (
     NARROW,
@@ -19,7 +20,6 @@ from parsimon.report.sections._phrases import (
     spelled,
 )
 from parsimon.report.sections._scope import explained_share, figures, miss, the
-from parsimon.report.series_findings import SeriesFeature, SeriesFindings
 
 # Who searches for features, as the comparison has it.
 OURS = "features"

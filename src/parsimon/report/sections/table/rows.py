@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from parsimon.report.document import Block, Cell, Figure, Heading, Section, Table
 from parsimon.report.findings import RowExplanation, RowFinding
-from parsimon.report.row_findings import RowRole
+from parsimon.report.findings.shared_findings import RowRole
 from parsimon.report.sections._blocks import Sentence, paragraph
 from parsimon.report.sections._phrases import (
     DASH,

@@ -4,9 +4,8 @@ import math
 from collections.abc import Sequence
 
 from parsimon.report.document import Block, Cell, Heading, Section, Strong, Table
-from parsimon.report.effect_findings import EffectFinding
 from parsimon.report.findings import InteractionFinding, Variable, VariableFinding
-from parsimon.report.row_findings import LevelFinding
+from parsimon.report.findings.shared_findings import EffectFinding, LevelFinding
 from parsimon.report.sections._blocks import Sentence, bullets, paragraph
 from parsimon.report.sections._phrases import (
     DASH,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from parsimon.report.document import Block, KeyFigure, Section
 from parsimon.report.findings import ModelComparison
+from parsimon.report.findings.trait_findings import CALLED, Coefficient, TraitFindings
 from parsimon.report.sections import _first_screen as screen
 from parsimon.report.sections._outline import Outline
 from parsimon.report.sections._phrases import (
@@ -55,7 +56,6 @@ from parsimon.report.sections.traits.species import (
     target_range,
 )
 from parsimon.report.sections.traits.trait_methods import cited_works, in_python, trait_methods
-from parsimon.report.trait_findings import CALLED, Coefficient, TraitFindings
 
 # Of p-values by Holm's rule: what is called certain, and what is suggested.
 _CERTAIN, _SUGGESTED = 0.001, 0.05

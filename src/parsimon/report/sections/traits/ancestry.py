@@ -2,6 +2,13 @@
 
 from parsimon.report.document import Block, Cell, Heading, Section, Table
 from parsimon.report.findings import Interval
+from parsimon.report.findings.trait_findings import (
+    CALLED,
+    Ancestor,
+    RootFinding,
+    SignalFinding,
+    TraitFindings,
+)
 from parsimon.report.sections._blocks import (
     Sentence,
     count_cell,
@@ -15,13 +22,6 @@ from parsimon.report.sections._blocks import (
 from parsimon.report.sections._blocks import note as set_apart
 from parsimon.report.sections._phrases import clean, count, decimal, p_value, short, within
 from parsimon.report.sections._scope import figures, refer_to_figure, target_of
-from parsimon.report.trait_findings import (
-    CALLED,
-    Ancestor,
-    RootFinding,
-    SignalFinding,
-    TraitFindings,
-)
 
 _SURE = 0.05
 _CLOSELY, _PARTLY = 0.9, 0.5

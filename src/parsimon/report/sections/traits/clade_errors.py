@@ -3,6 +3,14 @@
 import math
 
 from parsimon.report.document import Block, Cell, Heading, Reference, Section, Table
+from parsimon.report.findings.trait_findings import (
+    CALLED,
+    MEANING,
+    SPOKEN,
+    CladeError,
+    Judged,
+    TraitFindings,
+)
 from parsimon.report.sections._blocks import (
     Sentence,
     bullets,
@@ -27,14 +35,6 @@ from parsimon.report.sections._phrases import (
     within,
 )
 from parsimon.report.sections._scope import figures, target_of
-from parsimon.report.trait_findings import (
-    CALLED,
-    MEANING,
-    SPOKEN,
-    CladeError,
-    Judged,
-    TraitFindings,
-)
 
 # Below this share of the error a difference is rounding; below this lambda the tree is not used.
 _ROUNDING, _NO_TREE = 1e-6, 0.005

@@ -2,6 +2,13 @@
 
 from parsimon.report.document import Block, Cell, Heading, Reference, Section, Table
 from parsimon.report.findings import Interval
+from parsimon.report.findings.trait_findings import (
+    Coefficient,
+    PglsFinding,
+    PhyRvmFinding,
+    TraitFindings,
+    Weight,
+)
 from parsimon.report.sections._blocks import (
     Sentence,
     count_cell,
@@ -26,13 +33,6 @@ from parsimon.report.sections._phrases import (
     within,
 )
 from parsimon.report.sections._scope import figures, refer_to_figure, target_of
-from parsimon.report.trait_findings import (
-    Coefficient,
-    PglsFinding,
-    PhyRvmFinding,
-    TraitFindings,
-    Weight,
-)
 
 _SURE = 0.05
 _NAMED = 3

@@ -1,6 +1,7 @@
 """What the table and the tree of a trait are, and what was done to them."""
 
 from parsimon.report.document import Block, Section, Strong
+from parsimon.report.findings.trait_findings import LeftOut, TraitFindings, TraitTable
 from parsimon.report.sections._blocks import bullets, paragraph
 from parsimon.report.sections._phrases import (
     clean,
@@ -12,7 +13,6 @@ from parsimon.report.sections._phrases import (
     short,
     spelled,
 )
-from parsimon.report.trait_findings import LeftOut, TraitFindings, TraitTable
 
 _MOST_NAMES = 6
 _MOST_FEATURES = 24
