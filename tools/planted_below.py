@@ -145,8 +145,8 @@ BELOW = (
     ),
     plant(
         "structures/claims.py",
-        "one.certain and 2 * sum(",
-        "one.certain and sum(",
+        "claim.certain and 2 * sum(",
+        "claim.certain and sum(",
         "structures/test_posterior.py::test_what_most_parts_do_not_support_is_not_certain",
     ),
     plant(
@@ -157,8 +157,8 @@ BELOW = (
     ),
     plant(
         "structures/claims.py",
-        "none > _LOWERED * self.of([one]) * without",
-        "none > _LOWERED * self.of([one])",
+        "none > _LOWERED * self.of([member]) * without",
+        "none > _LOWERED * self.of([member])",
         "structures/test_claims.py::test_two_separate_suggestions_are_no_set",
     ),
     plant(

@@ -258,7 +258,7 @@ def class_weights(
             f"class_weight names {unknown[0]!r}, which is not among the classes {shorten(labels)}."
         )
     given = [spec.get(label, 1.0) for label in labels]
-    if not all(isinstance(one, Real) and 0 <= float(one) < np.inf for one in given):
+    if not all(isinstance(weight, Real) and 0 <= float(weight) < np.inf for weight in given):
         raise InvalidInputError(f"Class weights must be positive, got {shorten(given)}.")
     factors = np.array(given, dtype=np.float64)
     _refuse_weights_beyond(factors, "A class weight")

@@ -72,7 +72,7 @@ def _is_users(frame: FrameType | None) -> bool:
 
 
 def _is_one_of(module: str, packages: tuple[str, ...]) -> bool:
-    return any(module == one or module.startswith(f"{one}.") for one in packages)
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
 class Interrupt:

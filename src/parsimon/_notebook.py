@@ -99,7 +99,7 @@ def drawing(svg: str) -> str:
     svg = re.sub(r'\bid="', f'id="{own}', svg[max(svg.find("<svg"), 0) :])
     svg = re.sub(r'((?:xlink:)?href="|url\()#', rf"\1#{own}", svg)
     labels = r'(aria-(?:labelledby|describedby)=")([^"]+)'
-    return re.sub(labels, lambda m: m[1] + " ".join(own + one for one in m[2].split()), svg)
+    return re.sub(labels, lambda m: m[1] + " ".join(own + label for label in m[2].split()), svg)
 
 
 def _is_figure(cell: str | float) -> bool:

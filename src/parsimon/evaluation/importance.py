@@ -150,7 +150,7 @@ def permutation_gain(
         ColumnGain(name, paired_gain(np.concatenate(rises), unit, confidence))
         for name, rises in found.items()
     ]
-    return tuple(sorted(gains, key=lambda one: -one.gain.estimate))
+    return tuple(sorted(gains, key=lambda column: -column.gain.estimate))
 
 
 def paired_gain(rises: Array, unit: float | None, confidence: float = 0.95) -> Bounds:

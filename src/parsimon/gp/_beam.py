@@ -155,13 +155,17 @@ class BeamState:
         """Return the kernels that are grown further; None is the empty kernel."""
         if not self.levels:
             return [None]
-        alive = [one for one in self.levels[-1] if not math.isnan(one.guide) and self.rises(one)]
+        alive = [
+            candidate
+            for candidate in self.levels[-1]
+            if not math.isnan(candidate.guide) and self.rises(candidate)
+        ]
         return alive[:beam]
 
     def rises(self, candidate: Candidate) -> bool:
         """Say whether the evidence of a kernel is greater than that of the one it grew from."""
         above = [] if len(self.levels) < 2 else self.levels[-2]
-        parent = next((one for one in above if one.kernel is candidate.parent), self.baseline)
+        parent = next((other for other in above if other.kernel is candidate.parent), self.baseline)
         return candidate.log_evidence > parent.log_evidence
 
 
@@ -475,7 +479,7 @@ class KernelEvaluator:
         if known is not None and known.log_evidence >= _evidence_of(best) - _SAME_EVIDENCE:
             return known
         found = self._candidate(kernel, best)
-        self._known = [*(one for one in self._known if one is not known), found]
+        self._known = [*(other for other in self._known if other is not known), found]
         return found
 
     def improved(self, candidate: Candidate, starts: Iterable[Candidate]) -> Candidate:
@@ -484,9 +488,9 @@ class KernelEvaluator:
         starts: Fitted to other rows, such as those of outer folds.
         """
         key = structure(candidate.kernel)
-        alike = [one for one in starts if structure(one.kernel) == key]
+        alike = [other for other in starts if structure(other.kernel) == key]
         problem = self._problem
-        evidence = [evidence_at(problem, one.kernel, one.noise_variance) for one in alike]
+        evidence = [evidence_at(problem, other.kernel, other.noise_variance) for other in alike]
         if max(evidence, default=-math.inf) <= candidate.log_evidence + _SAME_EVIDENCE:
             return candidate
         start = alike[int(np.argmax(evidence))]
@@ -497,7 +501,9 @@ class KernelEvaluator:
 
     def _found(self, kernel: Kernel) -> Candidate | None:
         key = structure(kernel)
-        return next((one for one in self._known if structure(one.kernel) == key), None)
+        return next(
+            (candidate for candidate in self._known if structure(candidate.kernel) == key), None
+        )
 
     def end_by(self, deadline: Deadline) -> None:
         """Let fits end by a moment of the monotonic clock, or take the time that they need."""
@@ -533,10 +539,10 @@ def _evidence_of(fit: WholeFit | FailedFit) -> float:
 
 def _noise_of(history: SearchHistory) -> float | None:
     """Return the noise of the best kernel, or of the most probable one if none was judged."""
-    known = [one for one in history if one.judged_by == "leave-one-out"]
+    known = [candidate for candidate in history if candidate.judged_by == "leave-one-out"]
     if len(known) < len(history) or not known:
         return history.best.noise_variance
-    return max(known, key=lambda one: one.log_evidence).noise_variance
+    return max(known, key=lambda candidate: candidate.log_evidence).noise_variance
 
 
 def structure_seed(seed: np.random.SeedSequence, kernel: Kernel) -> np.random.SeedSequence:

@@ -164,8 +164,8 @@ def degrees_of_freedom(model: Any) -> float:
     own = getattr(model, "_posterior", None)
     fits = getattr(getattr(model, "_model", None), "fits", ())
     found = [own] if own is not None else [fit.posterior for fit in fits]
-    if found and all(isinstance(one, LatentPosterior) for one in found):
-        return float(sum(one.variance @ one.sites.precision for one in found))
+    if found and all(isinstance(posterior, LatentPosterior) for posterior in found):
+        return float(sum(posterior.variance @ posterior.sites.precision for posterior in found))
     return math.nan
 
 

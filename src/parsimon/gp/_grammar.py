@@ -77,15 +77,16 @@ def grammar_of(base: tuple[Kernel, ...], structures: StructurePosterior, grow: G
         return Grammar(_about(base, structures.supported_columns))
     chances = structures.variables
     order = np.argsort(-chances, kind="stable")[:_MOST_LIKELY]
-    likely = {
-        column for one in order if chances[one] >= _LIKELY for column in structures.groups[one]
-    }
+    order = order[chances[order] >= _LIKELY]
+    likely = {column for variable in order for column in structures.groups[variable]}
     return Grammar(base, joining=_about(base, likely))
 
 
 def _about(base: tuple[Kernel, ...], columns: Collection[int]) -> tuple[Kernel, ...]:
     """Return the base kernels that see nothing but some columns."""
-    return tuple(one for one in base if one.columns and set(one.columns) <= set(columns))
+    return tuple(
+        kernel for kernel in base if kernel.columns and set(kernel.columns) <= set(columns)
+    )
 
 
 def active_columns(kernel: Kernel, base: Sequence[Kernel] = ()) -> tuple[int, ...]:
@@ -165,7 +166,7 @@ def with_likely_periods(
     own = [given] if isinstance(given, (str, Kernel)) else list(given)
     found: list[Kernel] = []
     for kernel in kernels:
-        asked = any(kernel is one for one in own)
+        asked = any(kernel is other for other in own)
         if isinstance(kernel, Periodic) and len(kernel.columns or ()) == 1 and not asked:
             period = likely_period(X[:, kernel.columns[0]], y)
             found.append(kernel if period is None else replace(kernel, period=period))
@@ -184,9 +185,10 @@ def with_claimed_waves(
     Shapes: X (n, d), y (n,).
     """
     shapes = structures.supported.shapes
-    waves = {k for one, shape in shapes if shape == "periodic" for k in structures.groups[one]}
-    have = {one.columns for one in base if isinstance(one, Periodic)}
-    seen = {one.columns for one in base}
+    wavy = [variable for variable, shape in shapes if shape == "periodic"]
+    waves = {column for variable in wavy for column in structures.groups[variable]}
+    have = {kernel.columns for kernel in base if isinstance(kernel, Periodic)}
+    seen = {kernel.columns for kernel in base}
     new = tuple(
         replace(Periodic(), columns=(column,)).start(X)
         for column in sorted(waves)
@@ -204,7 +206,7 @@ def awaken(kernel: Kernel, base: Sequence[Kernel], X: Array, least: float) -> Ke
 
     Shapes: X (n, d).
     """
-    begun = {structure(leaf): leaf for one in base for leaf in _leaves(one)}
+    begun = {structure(leaf): leaf for other in base for leaf in _leaves(other)}
     terms = kernel.terms if isinstance(kernel, Sum) else (kernel,)
     found = tuple(
         _begun(term, begun) if float(np.mean(term.diagonal(X))) < least else term for term in terms
@@ -250,13 +252,13 @@ def supported_kernels(
         own = [known[column] for column in structures.groups[variable] if column in known]
         return reduce(add, own) if own else None
 
-    alone = [term(one, leaves) for one in sorted(supported.variables - supported.joined)]
-    joins = [[term(one, factors) for one in join] for join in sorted(supported.joins)]
+    alone = [term(variable, leaves) for variable in sorted(supported.variables - supported.joined)]
+    joins = [[term(variable, factors) for variable in join] for join in sorted(supported.joins)]
     products = [reduce(mul, filter(None, parts)) for parts in joins if all(parts)]
-    found = [*(one for one in alone if one), *products]
+    found = [*(kernel for kernel in alone if kernel), *products]
     if not found:
         return ()
     if not products:
         return (reduce(add, found),)
-    terms = [term(one, leaves) for one in sorted(supported.variables)]
-    return reduce(add, found), reduce(add, [one for one in terms if one])
+    terms = [term(variable, leaves) for variable in sorted(supported.variables)]
+    return reduce(add, found), reduce(add, [kernel for kernel in terms if kernel])

@@ -151,6 +151,6 @@ def join_rows(rows: Rows, used: Latent, unused: Latent) -> Latent:
 
 def _columns(each: list[Latent]) -> Latent:
     return Latent(
-        np.column_stack([one.mean for one in each]),
-        np.column_stack([one.variance for one in each]),
+        np.column_stack([latent.mean for latent in each]),
+        np.column_stack([latent.variance for latent in each]),
     )

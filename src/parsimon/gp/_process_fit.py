@@ -202,7 +202,7 @@ class FittedProcess(Generic[P]):
     message: str
 
     def __iter__(self) -> Iterator[Any]:
-        return (getattr(self, one.name) for one in fields(self))
+        return (getattr(self, field.name) for field in fields(self))
 
 
 def fit_classifier(

@@ -206,8 +206,8 @@ class GPRegressor(RegressorMixin, ProcessEstimator):
         X = self._checked(X)
         mean, variance = self._posterior.latent(X, covariance=return_cov)
         if self._similarities is not None:
-            one = Latent(mean[:, None], np.zeros((len(mean), 1)))
-            outside = self._similarities.widened(one, X, [self.kernel_]).variance[:, 0]
+            latent = Latent(mean[:, None], np.zeros((len(mean), 1)))
+            outside = self._similarities.widened(latent, X, [self.kernel_]).variance[:, 0]
             variance = variance + (np.diag(outside) if return_cov else outside)
         mean = self._centre + self._unit * mean
         if not (return_std or return_cov):

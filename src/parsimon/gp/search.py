@@ -318,7 +318,7 @@ class KernelSearch(FrontEstimator):
         """
         frame = super().to_frame(backend)
         names = getattr(self, "feature_names_in_", None)
-        kernels = [one.kernel for one in self.history_.on(self.front_)]
+        kernels = [candidate.kernel for candidate in self.history_.on(self.front_)]
         texts = {
             "kernel": [plain(kernel) for kernel in kernels],
             "words": [spoken(kernel, names) for kernel in kernels],
@@ -438,7 +438,7 @@ class KernelSearch(FrontEstimator):
 
     def _folds_choose(self, base: Sequence[Kernel]) -> bool:
         """Say whether folds choose anything: kernels, or base kernels of a column."""
-        several = len({one.columns for one in base}) < len(base)
+        several = len({kernel.columns for kernel in base}) < len(base)
         return self.grow != "supported" or several
 
     def _seed(self) -> np.random.SeedSequence:
@@ -463,13 +463,17 @@ class KernelSearch(FrontEstimator):
 
     def _with_supported(self, history: SearchHistory, base: Sequence[Kernel]) -> SearchHistory:
         """Return the history with the kernel that the rows support, and the sum of its parts."""
-        leaves = {one.columns[0]: one for one in reversed(base) if one.columns is not None}
-        begun = {structure(one): one for one in base}
-        fitted = {column: one.kernel for column, one in history.best_by_column.items()}
-        factors = {column: begun.get(structure(one), one) for column, one in fitted.items()}
+        leaves = {
+            kernel.columns[0]: kernel for kernel in reversed(base) if kernel.columns is not None
+        }
+        begun = {structure(kernel): kernel for kernel in base}
+        fitted = {column: candidate.kernel for column, candidate in history.best_by_column.items()}
+        factors = {
+            column: begun.get(structure(kernel), kernel) for column, kernel in fitted.items()
+        }
         kernels = supported_kernels(self.structures_, leaves | fitted, leaves | factors)
         judged = map(self._evaluate.from_several_starts, kernels)
-        sound = (one for one in judged if one.judged_by != "failed")
+        sound = (candidate for candidate in judged if candidate.judged_by != "failed")
         first = next(sound, None)
         if first is None:
             return history
@@ -507,7 +511,7 @@ class KernelSearch(FrontEstimator):
     def _place(self, candidate: Candidate) -> int | None:
         """Return where on the front of errors a candidate is, if it is there."""
         on_front = self.history_.on(self._front)
-        return next((place for place, one in enumerate(on_front) if one is candidate), None)
+        return next((place for place, other in enumerate(on_front) if other is candidate), None)
 
     def _index(self, rule: Rule) -> int:
         if rule not in CHOICES:
@@ -523,21 +527,22 @@ class KernelSearch(FrontEstimator):
         """Return what was measured of the kernels of a front."""
         candidates = self.history_.on(front)
         rows = {
-            "kernels": [one.n_base for one in candidates],
-            "variables": [len(one.columns) for one in candidates],
-            "standard_error": [one.standard_error for one in candidates],
-            "log_loss": [one.log_loss for one in candidates],
-            "loo_error": [one.loo_error for one in candidates],
-            "loo_log_loss": [one.loo_loss for one in candidates],
-            "nlml": [-one.log_evidence for one in candidates],
-            "bic": [one.bic for one in candidates],
+            "kernels": [candidate.n_base for candidate in candidates],
+            "variables": [len(candidate.columns) for candidate in candidates],
+            "standard_error": [candidate.standard_error for candidate in candidates],
+            "log_loss": [candidate.log_loss for candidate in candidates],
+            "loo_error": [candidate.loo_error for candidate in candidates],
+            "loo_log_loss": [candidate.loo_loss for candidate in candidates],
+            "nlml": [-candidate.log_evidence for candidate in candidates],
+            "bic": [candidate.bic for candidate in candidates],
             "n_hyperparameters": [
-                one.kernel.n_theta + (one.noise_variance is not None) for one in candidates
+                candidate.kernel.n_theta + (candidate.noise_variance is not None)
+                for candidate in candidates
             ],
         }
         own = {name: np.array(row) for name, row in rows.items() if name not in front.names}
         sizes = sorted(("kernels", "variables"), key=lambda name: name not in front.names)
-        structured = np.array([one is not self.baseline_ for one in candidates])
+        structured = np.array([candidate is not self.baseline_ for candidate in candidates])
         return Figures(
             own,
             error="error",

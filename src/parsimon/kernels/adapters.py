@@ -119,7 +119,7 @@ class FunctionKernel(Leaf):
 
     def _range_parameters(self, scale: DataScale) -> list[Range]:
         del scale
-        return [(one / _REACH, one, one * _REACH) for one in self.parameters]
+        return [(value / _REACH, value, value * _REACH) for value in self.parameters]
 
     def _input_gradient(self, X: Array, Y: Array) -> tuple[Array, Array]:
         gram = self._gram(X, Y)

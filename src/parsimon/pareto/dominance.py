@@ -117,8 +117,9 @@ def crowding_distance(
     distance = np.zeros(n)
     if n == 0:
         return distance
-    one_level = levels is None or bool((levels == levels[0]).all())
-    sizes = np.array([n]) if levels is None or one_level else np.bincount(levels)
+    levels = np.zeros(n, dtype=np.intp) if levels is None else levels
+    one_level = bool((levels == levels[0]).all())
+    sizes = np.bincount(levels)
     sizes = sizes[sizes > 0]
     ends = sizes.cumsum()
     first, last = ends - sizes, ends - 1

@@ -82,8 +82,10 @@ def fit_structure(
     likelihood = _Bernoulli(y) if task == "classification" else _Noisy(y)
     known = Place({}, {}, likelihood.first_intercept, 1.0) if near is None else near.end
     likelihood.noise = known.noise
-    log_variances = np.array([known.log_variances.get(one, _LOG_VARIANCE[task]) for one in blocks])
-    own = [known.weights.get(one, np.zeros(block.shape[1])) for one, block in blocks.items()]
+    log_variances = np.array(
+        [known.log_variances.get(name, _LOG_VARIANCE[task]) for name in blocks]
+    )
+    own = [known.weights.get(name, np.zeros(block.shape[1])) for name, block in blocks.items()]
     weights = np.concatenate([[known.intercept], *own])
     latent = design @ weights
     for _ in range(_MOST_STEPS):
@@ -134,7 +136,7 @@ def predicted_densities(
     Shapes: blocks (n, m_t) each of the fit, y (n,); result (n,).
     """
     design = design_of(blocks, len(y))
-    weights = np.concatenate([[fit.end.intercept], *(fit.end.weights[one] for one in blocks)])
+    weights = np.concatenate([[fit.end.intercept], *(fit.end.weights[name] for name in blocks)])
     variance = np.einsum("nk,nk->n", design @ fit.covariance, design)
     kept = np.maximum(1 - variance * fit.curvature, _LEAST_KEPT)
     latent = design @ weights - variance * fit.slack / kept

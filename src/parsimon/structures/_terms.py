@@ -73,7 +73,7 @@ class NumberTerms:
             knots, ranks = _thinned(*ranks_of(columns[:, number]))
         bare = cls(
             centres=columns.mean(axis=0),
-            units=np.array([unit_of(one) for one in columns.T]),
+            units=np.array([unit_of(column) for column in columns.T]),
             doubts=doubts.mean(axis=0),
             number=number,
             knots=knots,
@@ -188,7 +188,7 @@ class LevelTerms:
             known = dict(zip(self.labels, self.codes.tolist(), strict=True))
             # The last place is that of code -1: a missing cell.
             unseen = int(self.codes.max()) + 1
-            mine = [known.get(one, unseen) for one in values.labels] + [known.get("", unseen)]
+            mine = [known.get(label, unseen) for label in values.labels] + [known.get("", unseen)]
             codes = np.array(mine)[codes]
         places = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
         seen = (self.codes[places] == codes)[:, None]

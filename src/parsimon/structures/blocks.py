@@ -176,7 +176,7 @@ def triple_product(first: VariableBlocks, second: VariableBlocks, third: Variabl
 
     Shape: (n, m).
     """
-    parts = [one.main for one in (first, second, third)]
+    parts = [variable.main for variable in (first, second, third)]
     pairs = [products(parts[j], parts[k]) for j, k in ((0, 1), (0, 2), (1, 2))]
     basis = _orthonormal(np.hstack([first.additive, second.additive, third.additive, *pairs]))
     product = products(products(parts[0], parts[1]), parts[2])
@@ -192,8 +192,8 @@ def rough_triples(
     One matrix product for each component of a variable, of which a category has one for each of
     its commonest levels. Score tests then order the best of them.
     """
-    owner = np.repeat(np.arange(len(variables)), [one.main.shape[1] for one in variables])
-    columns = np.hstack([one.main for one in variables])
+    owner = np.repeat(np.arange(len(variables)), [variable.main.shape[1] for variable in variables])
+    columns = np.hstack([variable.main for variable in variables])
     places: list[tuple[float, list[int]]] = []
     for place, variable in enumerate(owner.tolist()):
         later = np.flatnonzero(owner > variable)
@@ -204,7 +204,7 @@ def rough_triples(
         for second, third in zip(*np.unravel_index(some, score.shape), strict=True):
             if score[second, third]:
                 places.append((score[second, third], [place, later[second], later[third]]))
-    places.sort(key=lambda one: -one[0])
+    places.sort(key=lambda scored: -scored[0])
     tests: dict[Triple, float] = {}
     for _, three in places[: 4 * most]:
         product = columns[:, three].prod(axis=1)
@@ -212,7 +212,7 @@ def rough_triples(
         key = (first, second, third)
         test = float((slack @ product) ** 2 / (curvature @ product**2))
         tests[key] = max(tests.get(key, 0.0), test)
-    return sorted(tests, key=lambda one: -tests[one])[:most]
+    return sorted(tests, key=lambda triple: -tests[triple])[:most]
 
 
 def rough_surfaces(variables: Sequence[VariableBlocks], residual: Array) -> Array:
@@ -223,8 +223,8 @@ def rough_surfaces(variables: Sequence[VariableBlocks], residual: Array) -> Arra
     n = len(residual)
     size = len(_SURFACE_WEIGHTS)
     stacked = np.zeros((size, n, len(variables)))
-    for place, one in enumerate(variables):
-        leading = one.leading[:, :size]
+    for place, variable in enumerate(variables):
+        leading = variable.leading[:, :size]
         scale = np.maximum(leading.std(axis=0), 1e-12)
         stacked[: leading.shape[1], :, place] = (leading / scale).T
     total = np.zeros((len(variables), len(variables)))
@@ -248,7 +248,7 @@ def unit_of(column: Array) -> float:
 
 def number_among(columns: Array) -> int | None:
     """Return the place of the first column of more than two values, which has curves."""
-    places = (k for k, one in enumerate(columns.T) if len(np.unique(one)) >= _FEWEST_VALUES)
+    places = (k for k, column in enumerate(columns.T) if len(np.unique(column)) >= _FEWEST_VALUES)
     return next(places, None)
 
 

@@ -142,12 +142,14 @@ def find_stand_ins(
     found: list[StandIns] = []
     for size in range(2, _MOST_MEMBERS + 1):
         while True:
-            fitting = [one for one in combinations(left, size) if absence.is_set(one)]
+            fitting = [
+                candidate for candidate in combinations(left, size) if absence.is_set(candidate)
+            ]
             if not fitting:
                 break
             members = min(fitting, key=absence.of)
             found.append(StandIns(members, 1 - absence.of(members)))
-            left = [one for one in left if one not in members]
+            left = [variable for variable in left if variable not in members]
     return tuple(found)
 
 
@@ -165,27 +167,27 @@ class _Absence:
         self.chances = np.array(list(patterns.values()))
         self.holds = np.zeros((len(patterns), len(candidates)), dtype=bool)
         for row, present in enumerate(patterns):
-            self.holds[row, [self.place[one] for one in present]] = True
+            self.holds[row, [self.place[variable] for variable in present]] = True
 
     def of(self, members: Sequence[int]) -> float:
-        none = ~self.holds[:, [self.place[one] for one in members]].any(axis=1)
+        none = ~self.holds[:, [self.place[variable] for variable in members]].any(axis=1)
         return float(self.chances[none].sum())
 
     def is_set(self, members: Sequence[int]) -> bool:
         none = self.of(members)
         if 1 - none < CERTAIN:
             return False
-        for one in members:
-            without = self.of([other for other in members if other != one])
-            if 1 - without >= CERTAIN or none > _LOWERED * self.of([one]) * without:
+        for member in members:
+            without = self.of([other for other in members if other != member])
+            if 1 - without >= CERTAIN or none > _LOWERED * self.of([member]) * without:
                 return False
         return True
 
 
 def say_sets(names: Sequence[str], sets: Sequence[StandIns]) -> Iterator[Claim]:
     """Yield that at least one matters of variables that stand for each other, the surest first."""
-    for members, chance in sorted(sets, key=lambda one: -one.chance):
-        own = tuple(names[one] for one in members)
+    for members, chance in sorted(sets, key=lambda stand_ins: -stand_ins.chance):
+        own = tuple(names[member] for member in members)
         words = f"at least one of {', '.join(own[:-1])} and {own[-1]} matters"
         yield from stated("set", own, chance, words)
 
@@ -193,7 +195,7 @@ def say_sets(names: Sequence[str], sets: Sequence[StandIns]) -> Iterator[Claim]:
 def say_any(columns: Sequence[Claim], chance: float, target: str) -> Iterator[Claim]:
     """Yield that something matters, where that is surer than all that is said of columns."""
     for claim in stated("any", (), chance, f"something here predicts {target}"):
-        if not any(one.certain or not claim.certain for one in columns):
+        if not any(other.certain or not claim.certain for other in columns):
             yield claim
 
 
@@ -204,10 +206,11 @@ def steady(claims: Sequence[Claim], parts: Sequence[Sequence[Claim]]) -> tuple[C
     """
     return tuple(
         replace(
-            one,
-            certain=one.certain and 2 * sum(is_found(one, part) for part in parts) >= len(parts),
+            claim,
+            certain=claim.certain
+            and 2 * sum(is_found(claim, part) for part in parts) >= len(parts),
         )
-        for one in claims
+        for claim in claims
     )
 
 
@@ -220,11 +223,11 @@ def is_found(claim: Claim, part: Sequence[Claim]) -> bool:
         return bool(part)
     if claim.kind == "set":
         return any(
-            one.kind == "any"
-            or (one.kind in ("variable", "set") and set(one.variables) & set(claim.variables))
-            for one in part
+            other.kind == "any"
+            or (other.kind in ("variable", "set") and set(other.variables) & set(claim.variables))
+            for other in part
         )
-    return any(one.about == claim.about for one in part)
+    return any(other.about == claim.about for other in part)
 
 
 def merged(claims: Iterable[Claim]) -> tuple[Claim, ...]:
@@ -235,19 +238,21 @@ def merged(claims: Iterable[Claim]) -> tuple[Claim, ...]:
     set, nor that something matters where a column does.
     """
     best: dict[object, Claim] = {}
-    for one in claims:
-        other = best.get(one.about)
-        if other is None or (one.certain, one.probability) > (other.certain, other.probability):
-            best[one.about] = one
+    for claim in claims:
+        other = best.get(claim.about)
+        if other is None or (claim.certain, claim.probability) > (other.certain, other.probability):
+            best[claim.about] = claim
     kinds = get_args(ClaimKind)
     known: set[str] = set()
     kept: list[Claim] = []
-    for one in sorted(best.values(), key=lambda one: (kinds.index(one.kind), -one.probability)):
-        if one.kind == "any" and any(two.certain or not one.certain for two in kept):
+    for claim in sorted(
+        best.values(), key=lambda claim: (kinds.index(claim.kind), -claim.probability)
+    ):
+        if claim.kind == "any" and any(other.certain or not claim.certain for other in kept):
             continue
-        if one.kind == "set" and not known.isdisjoint(one.variables):
+        if claim.kind == "set" and not known.isdisjoint(claim.variables):
             continue
-        kept.append(one)
-        if one.certain and one.kind in ("variable", "set"):
-            known.update(one.variables)
+        kept.append(claim)
+        if claim.certain and claim.kind in ("variable", "set"):
+            known.update(claim.variables)
     return tuple(kept)

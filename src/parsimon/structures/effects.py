@@ -84,7 +84,7 @@ class WeightedFit:
         return cls(
             chance=chance,
             names=tuple(own),
-            sizes=tuple(len(one) for one in own.values()),
+            sizes=tuple(len(weights) for weights in own.values()),
             weights=np.concatenate([[fit.end.intercept], *own.values()]),
             covariance=fit.covariance,
             noise=fit.end.noise,
@@ -175,7 +175,7 @@ class Effects:
     ) -> Array:
         """Return draws of `outcome` at all m places together, shape (n_draws, m)."""
         designs = self._designs(values, None, whole=True)
-        chances = np.array([one.chance for one in self.fits])
+        chances = np.array([fit.chance for fit in self.fits])
         counts = rng.multinomial(n_draws, chances / chances.sum())
         drawn = []
         for (design, weights, covariance), count in zip(designs, counts.tolist(), strict=True):
@@ -208,7 +208,7 @@ class Effects:
     @property
     def noise(self) -> float:
         """Scale of a number's residuals, which have Student's distribution with 5 degrees."""
-        total = sum(one.chance * one.noise for one in self.fits)
+        total = sum(fit.chance * fit.noise for fit in self.fits)
         return self.unit * float(np.sqrt(total))
 
     def n_columns(self, variable: int) -> int | None:
@@ -220,7 +220,7 @@ class Effects:
         self, values: Mapping[int, Any], doubts: Mapping[int, Array] | None, *, whole: bool
     ) -> Effect:
         designs = self._designs(values, doubts, whole=whole)
-        chances = np.array([one.chance for one in self.fits])
+        chances = np.array([fit.chance for fit in self.fits])
         means = np.array([design @ weights for design, weights, _ in designs])
         variances = np.array(
             [np.einsum("nk,nk->n", design @ spread, design) for design, _, spread in designs]
@@ -234,7 +234,7 @@ class Effects:
         self, values: Mapping[int, Any], doubts: Mapping[int, Array] | None, *, whole: bool
     ) -> list[tuple[Array, Array, Array]]:
         """Return for each structure its columns at m places, their weights and covariance."""
-        n = max((_n_places(one) for one in values.values()), default=1)
+        n = max((_n_places(own) for own in values.values()), default=1)
         blocks = self._blocks(values, doubts or {})
         found = []
         for fit in self.fits:
@@ -252,8 +252,8 @@ class Effects:
     ) -> dict[BlockName, Array]:
         """Return all blocks that are about these variables alone."""
         parts: dict[int, Parts] = {
-            place: self.variables[place](one, doubts.get(place))
-            for place, one in values.items()
+            place: self.variables[place](own, doubts.get(place))
+            for place, own in values.items()
             if place in self.variables
         }
         found: dict[BlockName, Array] = {
@@ -263,8 +263,8 @@ class Effects:
             if name in ("linear", "smooth", "periodic", "shift")
         }
         for join, mean in self.joins.items():
-            if all(one in parts for one in join):
-                found[join] = product_of([parts[one] for one in join]) - mean
+            if all(variable in parts for variable in join):
+                found[join] = product_of([parts[variable] for variable in join]) - mean
         return found
 
 
@@ -288,21 +288,22 @@ def learn_effects(
     reached = int(np.searchsorted(np.cumsum(chances), _HELD_SHARE)) + 1
     kept = structures[: min(reached, _MOST_HELD)]
     chances = chances[: len(kept)]
-    blocks, fits = [blocks_of(one) for one in kept], [fit_of(one) for one in kept]
+    blocks, fits = list(map(blocks_of, kept)), list(map(fit_of, kept))
     terms = {
         place: rows.learn(place, variables[place])
-        for place in sorted({place for one in kept for place in one.variables})
+        for place in sorted({place for structure in kept for place in structure.variables})
     }
     parts = {place: rows.parts(place, own) for place, own in terms.items()}
     products: dict[tuple[int, ...], Array] = {
-        join: product_of([parts[one] for one in join])
-        for join in sorted({join for one in kept for join in one.joins})
+        join: product_of([parts[variable] for variable in join])
+        for join in sorted({join for structure in kept for join in structure.joins})
     }
     means = {join: product.mean(axis=0) for join, product in products.items()}
     changed: dict[Any, dict[Any, Array]] = {
         join: {join: product - means[join]} for join, product in products.items()
     }
-    for place in sorted({k for one in kept for k, shape in one.shapes if shape == "periodic"}):
+    shapes = {main for structure in kept for main in structure.shapes}
+    for place in sorted(place for place, shape in shapes if shape == "periodic"):
         name = (place, "periodic")
         best = next(k for k, own in enumerate(blocks) if name in own)
         terms[place] = _with_sure_period(rows, place, terms[place], blocks[best], fits[best])
