@@ -245,8 +245,7 @@ def class_weights(
         totals = np.bincount(codes, weights=weights, minlength=len(classes))
         present = totals > 0
         share = totals.sum() / (present.sum() * np.where(present, totals, 1.0))
-        balanced: Array = share[codes]
-        return balanced
+        return share[codes]
     if not isinstance(spec, Mapping):
         raise InvalidInputError(
             f"class_weight must be a dict, 'balanced' or None; got {type(spec).__name__}."

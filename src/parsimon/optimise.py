@@ -97,8 +97,7 @@ def _positive(curvature: Array) -> Array:
     """Return a positive definite matrix with the same directions."""
     values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
     floor = LEAST_CURVATURE * max(float(np.max(np.abs(values))), 1.0)
-    matrix: Array = (vectors * np.maximum(np.abs(values), floor)) @ vectors.T
-    return matrix
+    return (vectors * np.maximum(np.abs(values), floor)) @ vectors.T
 
 
 def _step(x: Array, gradient: Array, H: Array, bounds: Array) -> Array:
@@ -108,8 +107,7 @@ def _step(x: Array, gradient: Array, H: Array, bounds: Array) -> Array:
     step = np.zeros_like(x)
     step[free] = -np.linalg.solve(H[np.ix_(free, free)], gradient[free])
     step *= LONGEST_STEP / max(float(np.max(np.abs(step))), LONGEST_STEP)
-    cut: Array = np.clip(x + step, low, high) - x
-    return cut
+    return np.clip(x + step, low, high) - x
 
 
 def _lower(
@@ -129,10 +127,7 @@ def _corrected(H: Array, step: Array, change: Array) -> Array:
     along = H @ step
     if change @ step <= 1e-8 * (step @ along):
         return H
-    corrected: Array = (
-        H - np.outer(along, along) / (step @ along) + np.outer(change, change) / (change @ step)
-    )
-    return corrected
+    return H - np.outer(along, along) / (step @ along) + np.outer(change, change) / (change @ step)
 
 
 Objective: TypeAlias = Callable[[Array], tuple[float, Array]]
@@ -279,8 +274,7 @@ def random_starts(bounds: Array, n_starts: int, random_state: Seed = None) -> Ar
     """Draw points uniformly inside a box, shape (n_starts, p)."""
     low, high = bounds.T
     draws = generator(random_state).uniform(size=(n_starts, len(bounds)))
-    drawn: Array = low + draws * (high - low)
-    return drawn
+    return low + draws * (high - low)
 
 
 class _Descent(NamedTuple):

@@ -121,8 +121,7 @@ def sound_alerts(theta: Array, X: Array) -> Mask:
         ((miles < near) & (levels < low) & (times <= look)).any(axis=1)
         for look, near, low in settings.reshape(-1, 3)
     ]
-    answers: Mask = np.array(found).reshape(*settings.shape[:-1], len(rows))
-    return answers
+    return np.array(found).reshape(*settings.shape[:-1], len(rows))
 
 
 # Four groups of columns: how many of each kind, and the share of the score that each explains.
@@ -245,8 +244,7 @@ def _smooth(X: Array, rng: Any) -> Array:
     """Return a random function of rows, about a Gaussian process with a squared exponential."""
     frequencies = rng.normal(size=(X.shape[1], _N_WAVES)) / np.sqrt(X.shape[1])
     waves = np.cos(X @ frequencies + rng.uniform(0, 2 * np.pi, size=_N_WAVES))
-    found: Array = waves @ rng.normal(size=_N_WAVES)
-    return found
+    return waves @ rng.normal(size=_N_WAVES)
 
 
 def _counts(codes: Indices) -> Array:

@@ -182,8 +182,7 @@ def _scaled(samples: AnyArray) -> Array:
         return samples.astype(np.float64)
     half = 2.0 ** (8 * samples.dtype.itemsize - 1)
     shifted = samples.astype(np.float64) - (half if samples.dtype.kind == "u" else 0.0)
-    scaled: Array = shifted / half
-    return scaled
+    return shifted / half
 
 
 def _middle(values: Array, length: int) -> Array:
@@ -195,8 +194,7 @@ def _resampled(values: Array, own: int, rate: int) -> Array:
     from scipy.signal import resample_poly
 
     common = gcd(own, rate)
-    found: Array = resample_poly(values, rate // common, own // common)
-    return found
+    return resample_poly(values, rate // common, own // common)
 
 
 def _from_sub_folders(place: Path) -> dict[str, str | None]:

@@ -61,8 +61,7 @@ class Metric:
 
     def scorer(self, estimator: Any) -> Callable[..., float]:
         """Return a function of (fitted estimator, X, y); greater is better."""
-        scorer: Callable[..., float] = check_scoring(estimator, scoring=self.scoring)
-        return scorer
+        return check_scoring(estimator, scoring=self.scoring)
 
     def points(self, fitted: Any, X: Any, fold: Fold) -> AnyArray | None:
         """Return what each test row adds to the score of a fold, as `RowScores` has it.
@@ -88,8 +87,7 @@ def _own_probability(fitted: Any, X: Any, fold: Fold) -> AnyArray:
     probability = fitted.predict_proba(X)
     place = np.searchsorted(fitted.classes_, fold.truth)
     floor = np.finfo(probability.dtype).eps
-    chance: AnyArray = np.clip(probability[np.arange(len(place)), place], floor, 1 - floor)
-    return chance
+    return np.clip(probability[np.arange(len(place)), place], floor, 1 - floor)
 
 
 def _placements(fitted: Any, X: Any, fold: Fold) -> AnyArray:

@@ -136,8 +136,7 @@ def permutation_gain(
 
         def losses(rows: Any, fitted: Any = fitted, truth: Any = truth) -> Array:
             called = fitted.predict(rows)
-            lost: Array = np.asarray(called != truth if classes else (called - truth) ** 2, float)
-            return lost
+            return np.asarray(called != truth if classes else (called - truth) ** 2, float)
 
         for name, rise in shuffled_rises(
             losses, _safe_indexing(table, part.test), groups, rng, n_repeats

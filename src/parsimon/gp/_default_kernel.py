@@ -68,8 +68,7 @@ class StandardColumns(NamedTuple):
 
     def standard(self, X: Array) -> Array:
         """Return rows of the user's table in these units, shape (m, k)."""
-        rows: Array = (X[:, self.columns] - self.centre) / self.unit
-        return rows
+        return (X[:, self.columns] - self.centre) / self.unit
 
     def restated(self, kernel: Kernel) -> Kernel:
         """Return a kernel of the standard columns as the same kernel of the user's."""

@@ -73,8 +73,7 @@ class SimilarityPoints:
 
     def points(self, similarities: Array) -> Array:
         """Return points from similarities with the training rows, shape (m, n) -> (m, r)."""
-        points: Array = similarities @ self.projection
-        return points
+        return similarities @ self.projection
 
     def kernel(self, points: Array, *, is_fitted: bool) -> Kernel:
         """Return the kernel of the points: theirs alone, or a constant and a scale to be fitted."""

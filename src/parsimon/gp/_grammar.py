@@ -116,8 +116,7 @@ def base_kernels(base: Any, X: Array, *, intercept: bool = True) -> tuple[Kernel
 def varying_columns(X: Array) -> list[int]:
     """Return the columns that are not constant, but for rounding."""
     rounding = 8 * np.finfo(np.float64).eps * np.abs(X).max(axis=0)
-    varying: list[int] = np.flatnonzero(np.ptp(X, axis=0) > rounding).tolist()
-    return varying
+    return np.flatnonzero(np.ptp(X, axis=0) > rounding).tolist()
 
 
 def _patterns(base: Any) -> list[Kernel]:
@@ -148,8 +147,7 @@ def _on_column(pattern: Kernel, column: int, X: Array, *, intercept: bool) -> Ke
         )
     leaf: Any = pattern
     if not isinstance(pattern, Linear):
-        copied: Kernel = replace(leaf, columns=(column,))
-        return copied
+        return replace(leaf, columns=(column,))
     # A line that the user centred keeps its centre.
     centre = pattern.centre if pattern.centre != 0.0 else float(X[:, column].mean())
     line: Kernel = replace(leaf, columns=(column,), centre=centre)
@@ -222,8 +220,7 @@ def _begun(kernel: Kernel, begun: Mapping[Hashable, Kernel]) -> Kernel:
     known = begun.get(structure(kernel))
     if known is None:
         return kernel
-    numbers: Kernel = leaf.replaced(**{name: getattr(known, name) for name in leaf.free})
-    return numbers
+    return leaf.replaced(**{name: getattr(known, name) for name in leaf.free})
 
 
 def _leaves(kernel: Kernel) -> Iterator[Kernel]:

@@ -117,8 +117,7 @@ def standard_target(y: AnyArray) -> Array:
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"A numeric target must be numbers: {error}.") from error
     deviation = float(numbers.std())
-    standardised: Array = (numbers - numbers.mean()) / (deviation if deviation > 0 else 1.0)
-    return standardised
+    return (numbers - numbers.mean()) / (deviation if deviation > 0 else 1.0)
 
 
 class FitStart(NamedTuple):

@@ -52,15 +52,13 @@ class OneVsRestLatent:
             other = positive_probability(Latent(-latent.mean, latent.variance), plug_in=plug_in)
             return np.column_stack([other, positive])
         positive = np.maximum(positive, np.finfo(np.float64).tiny)
-        share: Array = positive / positive.sum(axis=1, keepdims=True)
-        return share
+        return positive / positive.sum(axis=1, keepdims=True)
 
     def decision(self, latent: Latent, *, plug_in: bool) -> Array:
         """Return what is greatest for the most probable class, shape (m, k)."""
         if plug_in:
             return latent.mean
-        moderated: Array = latent.mean / np.sqrt(1.0 + latent.variance)
-        return moderated
+        return latent.mean / np.sqrt(1.0 + latent.variance)
 
     def summands(self, X: Array) -> list[list[tuple[Kernel, Latent]]]:
         """Return the terms of each kernel's sum, with their parts of the latent function."""

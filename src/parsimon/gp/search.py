@@ -490,8 +490,7 @@ class KernelSearch(FrontEstimator):
                 "task='regression' if they are numbers."
             )
         codes, _ = binary_labels(y)
-        signs: Array = np.where(codes == 1, 1.0, -1.0)
-        return signs
+        return np.where(codes == 1, 1.0, -1.0)
 
     def _store(self, history: SearchHistory, X: Array, y: AnyArray) -> None:
         names = getattr(self, "feature_names_in_", None)

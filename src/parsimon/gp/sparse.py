@@ -99,8 +99,7 @@ def _metric(kernel: Kernel, X: Array) -> Array:
     seen = deviation > 0
     if kernel.columns is not None:
         seen &= np.isin(np.arange(X.shape[1]), kernel.columns)
-    metric: Array = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=seen)
-    return metric
+    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=seen)
 
 
 # A search without noise may look for smaller gains than one by mini-batches.
@@ -302,8 +301,7 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n,), or (n, c) for more than two classes
         """
         mean, std = self.latent(X, return_std=True)
-        scores: Array = mean if self.response == "plug_in" else mean / np.sqrt(1 + std**2)
-        return scores
+        return mean if self.response == "plug_in" else mean / np.sqrt(1 + std**2)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the classes' probabilities, shape (n, c).
@@ -314,15 +312,13 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         if scores.ndim == 1:
             return np.column_stack([ndtr(-scores), ndtr(scores)])
         logs = log_ndtr(scores)
-        shares: Array = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
-        return shares
+        return np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
 
     def predict(self, X: Any) -> AnyArray:
         """Return the most probable class of each row, shape (n,)."""
         scores = self.decision_function(X)
         codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        labels: AnyArray = self.classes_[codes]
-        return labels
+        return self.classes_[codes]
 
     def _check_options(self) -> None:
         for name in ("n_inducing", "batch_size", "max_iter"):

@@ -329,8 +329,7 @@ def _translated(kernel: "ScikitKernel", columns: Any) -> Kernel:
     if isinstance(kernel, scikit.RBF):  # Matern is a subclass of it.
         return _radial(kernel, columns)
     if isinstance(getattr(kernel, "kernel", None), Kernel):
-        own: Kernel = kernel.kernel
-        return own
+        return kernel.kernel
     raise InvalidInputError(_refusal(kernel))
 
 

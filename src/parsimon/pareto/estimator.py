@@ -130,17 +130,14 @@ class FrontEstimator(BaseEstimator):
     def predict(self, X: Any) -> AnyArray:
         """Return what the default solution predicts for each row, shape (m,)."""
         check_is_fitted(self)
-        predicted: AnyArray = self.best_estimator_.predict(X)
-        return predicted
+        return self.best_estimator_.predict(X)
 
     @_predicts("predict_proba")
     def predict_proba(self, X: Any) -> Array:
         """Return the class probabilities of the default solution, shape (m, n_classes)."""
-        probability: Array = self.best_estimator_.predict_proba(X)
-        return probability
+        return self.best_estimator_.predict_proba(X)
 
     @_predicts("decision_function")
     def decision_function(self, X: Any) -> Array:
         """Return the decision values of the default solution."""
-        decision: Array = self.best_estimator_.decision_function(X)
-        return decision
+        return self.best_estimator_.decision_function(X)

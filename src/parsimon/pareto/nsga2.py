@@ -291,8 +291,7 @@ class NSGA2(Search[NSGA2State]):
         a, b = (rng.random((2, self.population_size)) * n).astype(np.intp)
         level, room = state.levels, state.preference
         b_wins: Mask = (level[b] < level[a]) | ((level[b] == level[a]) & (room[b] > room[a]))
-        winners: Indices = np.where(b_wins, b, a)
-        return winners
+        return np.where(b_wins, b, a)
 
     def _survived(
         self,
@@ -344,8 +343,7 @@ class NSGA2(Search[NSGA2State]):
         return self.crowding
 
     def _front(self, state: NSGA2State) -> Mask:
-        front: Mask = state.levels == state.levels[0]
-        return front
+        return state.levels == state.levels[0]
 
     def _signs(self, m: int) -> Array:
         return Directions.of(m if self.names is None else self.names, self.maximise).sign

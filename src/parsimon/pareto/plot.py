@@ -102,8 +102,7 @@ def _staircase(values: Array, directions: Directions) -> Array:
     order = np.lexsort((minimised[:, 1], minimised[:, 0]))
     steps = np.repeat(minimised[order], 2, axis=0)
     # From each point along the first objective at constant second, then down to the next point.
-    corners: Array = np.column_stack([steps[1:, 0], steps[:-1, 1]]) * directions.sign
-    return corners
+    return np.column_stack([steps[1:, 0], steps[:-1, 1]]) * directions.sign
 
 
 def _mark(ax: "Axes", point: tuple[float, float], caption: str) -> None:
@@ -174,8 +173,7 @@ def _three_dimensional(
             va="top",
             **_CAPTION,
         )
-    made: Axes = cube
-    return made
+    return cube
 
 
 def _parallel(

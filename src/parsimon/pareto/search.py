@@ -296,8 +296,7 @@ class SearchResult:
     @property
     def solution(self) -> AnyArray:
         """The first solution: for one objective, the best."""
-        first: AnyArray = self.solutions[0]
-        return first
+        return self.solutions[0]
 
     @property
     def value(self) -> float:

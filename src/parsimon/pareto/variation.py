@@ -127,8 +127,7 @@ class SimulatedBinaryCrossover:
         # With s = share (2 - tail) the factor is s^(1/power) up to s = 1, else (2 - s)^(-1/power).
         beyond = share * (2.0 - tail) - 1.0
         logs = np.log(np.maximum(1.0 - np.abs(beyond), np.float32(1e-12))) / power
-        spread: AnyArray = np.exp(np.copysign(logs, beyond))
-        return spread
+        return np.exp(np.copysign(logs, beyond))
 
 
 def default_crossover(space: Space) -> Crossover:

@@ -309,5 +309,4 @@ def _checked_priors(priors: Any, n_classes: int) -> Array:
 
 
 def _ratio(part: Array, whole: Array) -> Array:
-    rate: Array = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
-    return rate
+    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)

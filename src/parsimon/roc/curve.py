@@ -160,8 +160,7 @@ def _share_above(thresholds: Array, scores: Array, weight: Array) -> Array:
     order = np.argsort(scores)
     cumulative = np.concatenate(([0.0], np.cumsum(weight[order])))
     below = cumulative[np.searchsorted(scores[order], thresholds, side="right")]
-    share: Array = (cumulative[-1] - below) / cumulative[-1]
-    return share
+    return (cumulative[-1] - below) / cumulative[-1]
 
 
 def _midpoints(sample: ClassScores) -> Array:

@@ -178,8 +178,7 @@ class _Mode(NamedTuple):
     @property
     def full_covariance(self) -> Array:
         lower = np.tril(self.covariance)
-        full: Array = lower + np.tril(lower, -1).T
-        return full
+        return lower + np.tril(lower, -1).T
 
 
 def _mode(tangent: _Tangent, precision: Array) -> _Mode:
@@ -289,10 +288,7 @@ def gains(fit: StructureFit, design: Array, blocks: Array, task: Task) -> Array:
     grown = 1 + variances[:, None, None] * values
     gain = 0.5 * (rotated * variances[:, None, None] / grown - np.log(grown)).sum(axis=2)
     most = gain.max(axis=0)
-    averaged: Array = most + np.log(
-        np.einsum("v,vb->b", _CHANCES / _CHANCES.sum(), np.exp(gain - most))
-    )
-    return averaged
+    return most + np.log(np.einsum("v,vb->b", _CHANCES / _CHANCES.sum(), np.exp(gain - most)))
 
 
 def _precisions(log_variances: Array, sizes: Indices) -> Array:
@@ -314,8 +310,7 @@ class _Bernoulli:
         return self.y - chance, np.maximum(chance * (1 - chance), 1e-10)
 
     def log_densities(self, latent: Array) -> Array:
-        densities: Array = self.y * latent - np.logaddexp(0, latent)
-        return densities
+        return self.y * latent - np.logaddexp(0, latent)
 
     def adapt(self, latent: Array, degrees: float) -> float:  # noqa: ARG002 - nothing to adapt
         return 0.0
@@ -343,12 +338,10 @@ class _Noisy:
 
     def log_densities(self, latent: Array) -> Array:
         scaled = (self.y - latent) ** 2 / (self.tails * self.noise)
-        densities: Array = -0.5 * ((self.tails + 1) * np.log1p(scaled) + math.log(self.noise))
-        return densities
+        return -0.5 * ((self.tails + 1) * np.log1p(scaled) + math.log(self.noise))
 
     def _weights(self, latent: Array) -> Array:
-        weights: Array = (self.tails + 1) / (self.tails + (self.y - latent) ** 2 / self.noise)
-        return weights
+        return (self.tails + 1) / (self.tails + (self.y - latent) ** 2 / self.noise)
 
     def adapt(self, latent: Array, degrees: float) -> float:
         squares = float(self._weights(latent) @ (self.y - latent) ** 2)

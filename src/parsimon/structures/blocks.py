@@ -180,8 +180,7 @@ def triple_product(first: VariableBlocks, second: VariableBlocks, third: Variabl
     pairs = [products(parts[j], parts[k]) for j, k in ((0, 1), (0, 2), (1, 2))]
     basis = _orthonormal(np.hstack([first.additive, second.additive, third.additive, *pairs]))
     product = products(products(parts[0], parts[1]), parts[2])
-    rest: Array = product - basis @ (basis.T @ product)
-    return rest
+    return product - basis @ (basis.T @ product)
 
 
 def rough_triples(
@@ -236,8 +235,7 @@ def rough_surfaces(variables: Sequence[VariableBlocks], residual: Array) -> Arra
 
 
 def _lined(column: Array) -> Array:
-    line: Array = (column - column.mean()) / unit_of(column)
-    return line
+    return (column - column.mean()) / unit_of(column)
 
 
 def unit_of(column: Array) -> float:
@@ -258,14 +256,12 @@ def _cosines(number: Array) -> Array:
     Shape: (n, _N_COSINES).
     """
     waves = cosines_of((rankdata(number) - 0.5) / len(number))
-    centred: Array = waves - waves.mean(axis=0)
-    return centred
+    return waves - waves.mean(axis=0)
 
 
 def cosines_of(ranks: Array) -> Array:
     """Return the cosines of ranks as shares of the rows, shape (n, _N_COSINES)."""
-    waves: Array = np.sqrt(2) * np.cos(np.pi * np.outer(ranks, np.arange(1, _N_COSINES + 1)))
-    return waves
+    return np.sqrt(2) * np.cos(np.pi * np.outer(ranks, np.arange(1, _N_COSINES + 1)))
 
 
 def ranks_of(number: Array) -> tuple[Array, Array]:
@@ -276,14 +272,12 @@ def ranks_of(number: Array) -> tuple[Array, Array]:
 
 def clipped(number: Array) -> Array:
     """Return a standardised number without far values."""
-    near: Array = np.clip(number, -_FARTHEST, _FARTHEST)
-    return near
+    return np.clip(number, -_FARTHEST, _FARTHEST)
 
 
 def _standardised(columns: Array) -> Array:
     centred = columns - columns.mean(axis=0)
-    standardised: Array = centred / np.maximum(centred.std(axis=0), 1e-12)
-    return standardised
+    return centred / np.maximum(centred.std(axis=0), 1e-12)
 
 
 def _leading(line: Array, cosines: Array) -> Array:
@@ -296,8 +290,7 @@ def _leading(line: Array, cosines: Array) -> Array:
     basis, triangle = np.linalg.qr(columns)
     # A cosine that the number already is, as with three distinct values, adds nothing.
     present = np.abs(np.diag(triangle)) > 1e-6 * np.sqrt(len(line))
-    standardised: Array = basis * present * np.sqrt(len(line))
-    return standardised
+    return basis * present * np.sqrt(len(line))
 
 
 def _wave(number: Array, y: Array, line: Array) -> tuple[Array | None, int, float | None]:
@@ -314,8 +307,7 @@ def waves_of(number: Array, period: float, *, turned: bool = False) -> Array:
     waves = [np.cos(angle), np.sin(angle), np.cos(2 * angle) / 2, np.sin(2 * angle) / 2]
     if turned:
         waves = [-np.sin(angle), np.cos(angle), -np.sin(2 * angle), np.cos(2 * angle)]
-    stacked: Array = np.sqrt(2) * np.column_stack(waves)
-    return stacked
+    return np.sqrt(2) * np.column_stack(waves)
 
 
 def _beyond(block: Array, line: Array) -> Array | None:
@@ -384,8 +376,7 @@ def _waves(frequencies: Array, x: Array) -> AnyArray:
     factors = np.exp(1j * np.outer(steps, x))
     waves = np.empty((len(frequencies), len(x)), dtype=np.complex128)
     waves[:1], waves[1:] = factors[:1], factors[1:]
-    accumulated: AnyArray = np.multiply.accumulate(waves, axis=0)
-    return accumulated
+    return np.multiply.accumulate(waves, axis=0)
 
 
 def _power(waves: AnyArray, y: Array) -> Array:
@@ -403,5 +394,4 @@ def _power(waves: AnyArray, y: Array) -> Array:
     # At the edge of what the places can tell, one of the two waves vanishes at all of them.
     told = determinant > 1e-9 * len(y) ** 2
     explained = SS * YC**2 + CC * YS**2 - 2 * CS * YC * YS
-    power: Array = np.where(told, explained / np.where(told, determinant, 1.0), 0.0)
-    return power
+    return np.where(told, explained / np.where(told, determinant, 1.0), 0.0)

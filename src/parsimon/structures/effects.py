@@ -182,8 +182,7 @@ class Effects:
             if count:
                 own = rng.multivariate_normal(weights, covariance, count, method="eigh")
                 drawn.append(own @ design.T)
-        paths: Array = self.centre + self.unit * np.vstack(drawn)
-        return paths
+        return self.centre + self.unit * np.vstack(drawn)
 
     def signs(self, values: Mapping[int, Any], weights: Array) -> tuple[float, float]:
         """Return the probabilities that a weighted sum of an effect over m places is > 0, and < 0.
