@@ -47,8 +47,8 @@ BELOW = (
     ),
     plant(
         "optimise.py",
-        "drawn: Array = low + draws * (high - low)",
-        "drawn: Array = low + draws * high",
+        "return low + draws * (high - low)",
+        "return low + draws * high",
         "test_optimise.py::test_random_starts_lie_inside_and_are_repeatable",
     ),
     plant(

@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from parsimon._deadline import Deadline, is_late
@@ -58,13 +57,8 @@ class Workers:
             self._parallel = self._stack.enter_context(_runner(self._options))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
 
     def map(
         self,

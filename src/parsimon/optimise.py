@@ -4,7 +4,7 @@
 inside the box that BFGS corrects after each; evaluations may fail.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -247,7 +247,7 @@ def minimise(
     bounds = _checked_bounds(bounds)
     low, high = bounds.T
     starts = np.clip(finite_matrix(start, "start"), low, high)
-    known: list[Array | None] = list(_curvatures(curvature, starts.shape))
+    known = _curvatures(curvature, starts.shape)
     if n_restarts:
         starts = np.vstack([starts, random_starts(bounds, n_restarts, random_state)])
         known += [None] * n_restarts
@@ -453,18 +453,17 @@ def _bounded_descent(
     return bool(answer.success), str(answer.message)
 
 
-def _curvatures(curvature: Array | None, shape: tuple[int, ...]) -> Iterator[Array | None]:
-    """Yield the curvature of each start, None where it is not known."""
+def _curvatures(curvature: Array | None, shape: tuple[int, ...]) -> list[Array | None]:
+    """Return the curvature of each start, None where it is not known."""
     n_starts, size = shape
     if curvature is None:
-        yield from [None] * n_starts
-        return
+        return [None] * n_starts
     given = np.asarray(curvature, dtype=np.float64)
     if given.shape[-2:] != (size, size) or not np.isfinite(given).all():
         raise InvalidInputError(
             f"curvature must hold finite {size} x {size} matrices, got shape {given.shape}."
         )
-    yield from np.broadcast_to(given, (n_starts, size, size))
+    return list(np.broadcast_to(given, (n_starts, size, size)))
 
 
 def _checked_bounds(bounds: Array) -> Array:

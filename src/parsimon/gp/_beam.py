@@ -224,7 +224,10 @@ class Beam:
         level = state.open = self.grown(state)
         if level.kernels:
             self.fit_all(level, deadline)
-            self.cross_validate(level, self.shortlisted(level), deadline)
+            # One-kernel models are all judged, or none where the folds choose nothing.
+            unjudged = level.depth == 1 and not self.options.judge_first
+            places = [] if unjudged else self.ranked(level)[: self.n_listed(level)]
+            self.cross_validate(level, places, deadline)
             self.close(state)
         return state
 
@@ -294,7 +297,12 @@ class Beam:
     ) -> None:
         """Fit some kernels of the level to all rows, from a loose fit if there is one."""
         parents = {id(level.parents[place]): level.parents[place] for place in places}
-        starts = {key: self.start_of(parent) for key, parent in parents.items()}
+        starts = {
+            key: FitStart()
+            if parent is None
+            else parent_start(self.problem, parent.kernel, parent.noise_variance)
+            for key, parent in parents.items()
+        }
         kernels = {place: level.kernels[place] for place in places}
 
         def call(place: int) -> tuple[object, ...]:
@@ -369,15 +377,6 @@ class Beam:
         }
         return sorted(looks, key=lambda place: (looks[place], place))
 
-    def shortlisted(self, level: _Level) -> list[int]:
-        """Return the places that deserve the folds, by a first look at leave-one-out.
-
-        All one-kernel models do, since the report shows them, unless nobody asks.
-        """
-        if level.depth == 1 and not self.options.judge_first:
-            return []
-        return self.ranked(level)[: self.n_listed(level)]
-
     def close(self, state: BeamState) -> None:
         """Rank the open level and see whether its best improves on what was best."""
         level, state.open = state.open, None
@@ -407,12 +406,6 @@ class Beam:
             columns=active_columns(kernel, self.grammar.base),
             n_rows=len(self.problem.y),
         )
-
-    def start_of(self, parent: Candidate | None) -> FitStart:
-        """Return where the fits of a kernel's children begin."""
-        if parent is None:
-            return FitStart()
-        return parent_start(self.problem, parent.kernel, parent.noise_variance)
 
 
 class KernelEvaluator:

@@ -23,7 +23,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.gp._default_kernel import varying
 from parsimon.gp._process_fit import FittedProcess
 from parsimon.inference import LatentPosterior
-from parsimon.inference.posterior import Latent
+from parsimon.inference.posterior import Latent, Sites, cavity
 from parsimon.inference.prior import LowRankPrior
 from parsimon.kernels import Constant, FunctionKernel, Kernel, Linear, Sum, from_sklearn
 from parsimon.kernels.adapters import as_kernel
@@ -198,6 +198,29 @@ def contributions_of(model: Any, X: Array) -> PartContributions:
         tuple(grouped),
         fitted.centre + fitted.unit * level,
     )
+
+
+def left_out(posterior: LatentPosterior, rows: Rows) -> Latent:
+    """Return the latent marginal at each given row of positive weight without that row.
+
+    Of a distinct row's site, only the share of the given row is taken out.
+    """
+    used = rows.which >= 0
+    place, share = rows.which[used], rows.share[used]
+    marginal = Latent(posterior.mean[place], posterior.variance[place])
+    sites = Sites(share * posterior.sites.precision[place], share * posterior.sites.shift[place])
+    return cavity(marginal, sites)
+
+
+def join_rows(rows: Rows, used: Latent, unused: Latent) -> Latent:
+    """Join what was found for rows with and without weight, in the order they were given."""
+    weighted = rows.which >= 0
+    joined = []
+    for some, others in zip(used, unused, strict=True):
+        whole = np.empty((len(weighted), *some.shape[1:]))
+        whole[weighted], whole[~weighted] = some, others
+        joined.append(whole)
+    return Latent(*joined)
 
 
 def form_of(posterior: Any) -> str:

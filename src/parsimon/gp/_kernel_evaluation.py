@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from parsimon._data import Task
-from parsimon._deadline import Deadline, time_left
+from parsimon._deadline import Deadline, is_late, time_left
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._process_fit import NOISE_LIMITS, NOISE_START, VARIANCE_LIMITS, fit_classifier
@@ -73,10 +73,6 @@ class KernelProblem:
     n_restarts: int = 0
     refits: bool = True
     deadline: Deadline = None
-
-    def seconds(self, share: float = 1.0) -> float | None:
-        """Return a share of the seconds that are left; None without a deadline."""
-        return time_left(self.deadline, share)
 
     @property
     def least_variance(self) -> float:
@@ -240,7 +236,10 @@ def cross_validate(problem: KernelProblem, whole: WholeFit) -> FoldFits:
     began = time.monotonic()
     posterior = evaluate(task.theta, None)
     n_steps = len(task.theta) + 2 * FOLD_STEPS * len(problem.folds)
-    seconds, left = _WITH_GRADIENT * n_steps * (time.monotonic() - began), problem.seconds(1.0)
+    seconds, left = (
+        _WITH_GRADIENT * n_steps * (time.monotonic() - began),
+        time_left(problem.deadline),
+    )
     curvature = None
     if problem.refits and task.can_refit(posterior) and (left is None or seconds < left):
         curvature = evidence_curvature(evaluate, posterior, task.theta, task.bounds)
@@ -325,14 +324,14 @@ class _KernelFit:
         account = Account(
             self.evidence(problem.X, problem.y, sites), (1 + problem.n_restarts) * MOST_WORK
         )
-        limit = problem.seconds(FIT_SHARE)
+        limit = time_left(problem.deadline, FIT_SHARE)
         return self.fit(account, time_limit=limit, enough=account.is_spent, **options)
 
     def can_refit(self, posterior: LatentPosterior) -> bool:
         """Say whether the curvature, and the steps of all folds, are affordable and in time."""
         n_steps = len(self.theta) + FOLD_STEPS * len(self.problem.folds)
         work = n_steps * evaluation_cost(posterior)
-        return work <= REFITS * MOST_WORK and self.problem.seconds() != 0.0
+        return work <= REFITS * MOST_WORK and not is_late(self.problem.deadline)
 
 
 class Account:

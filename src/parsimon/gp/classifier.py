@@ -1,9 +1,15 @@
-"""Gaussian-process classification with scikit-learn's interface."""
+"""Gaussian-process classification with scikit-learn's interface.
+
+`OneVsRestLatent` keeps one binary posterior for each class (a single one for two classes),
+`SoftmaxLatent` one posterior of all classes together.
+"""
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -25,14 +31,127 @@ from parsimon.gp._estimator import (
     LatentComponent,
     ProcessEstimator,
     form_of,
+    join_rows,
+    left_out,
     warn_if_cut,
     written_names,
 )
-from parsimon.gp._multiclass import LatentModel, OneVsRestLatent, SoftmaxLatent
 from parsimon.gp._process_fit import FittedProcess, fit_classifier, fit_softmax
 from parsimon.inference import LatentPosterior
+from parsimon.inference.likelihoods import positive_probability
 from parsimon.inference.posterior import Latent
+from parsimon.inference.softmax_laplace import SoftmaxPosterior, softmax_probability
 from parsimon.kernels import Kernel, plain
+from parsimon.kernels.form import sum_of_products
+
+
+@dataclass(frozen=True, eq=False)
+class OneVsRestLatent:
+    """Binary posteriors: one for each class, or a single one for two classes."""
+
+    fits: tuple[FittedProcess[LatentPosterior], ...]
+
+    def latent(self, X: Array) -> Latent:
+        """Return the k latent functions: means and variances of shape (m, k)."""
+        return _columns([fit.posterior.latent(X) for fit in self.fits])
+
+    def leave_one_out(self, rows: Rows) -> Latent:
+        """Return the latent functions at each given row without that row."""
+        plain = self.latent(rows.unused)
+        return _columns(
+            [
+                join_rows(rows, left_out(fit.posterior, rows), Latent(mean, variance))
+                for fit, mean, variance in zip(
+                    self.fits, plain.mean.T, plain.variance.T, strict=True
+                )
+            ]
+        )
+
+    def probability(self, latent: Latent, *, plug_in: bool) -> Array:
+        """Return class probabilities, shape (m, n_classes)."""
+        positive = positive_probability(latent, plug_in=plug_in)
+        if len(self.fits) == 1:
+            # The other class is computed from the other side, not as 1 - p, which loses digits.
+            other = positive_probability(Latent(-latent.mean, latent.variance), plug_in=plug_in)
+            return np.column_stack([other, positive])
+        positive = np.maximum(positive, np.finfo(np.float64).tiny)
+        return positive / positive.sum(axis=1, keepdims=True)
+
+    def decision(self, latent: Latent, *, plug_in: bool) -> Array:
+        """Return what is greatest for the most probable class, shape (m, k)."""
+        if plug_in:
+            return latent.mean
+        return latent.mean / np.sqrt(1.0 + latent.variance)
+
+    def summands(self, X: Array) -> list[list[tuple[Kernel, Latent]]]:
+        """Return the terms of each kernel's sum, with their parts of the latent function."""
+        return [
+            [
+                (part, _columns([fit.posterior.component(part, X)]))
+                for part in sum_of_products(fit.kernel)
+            ]
+            for fit in self.fits
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxLatent:
+    """One posterior of the latent functions of all classes, which share a kernel."""
+
+    fit: FittedProcess[SoftmaxPosterior]
+
+    @property
+    def fits(self) -> tuple[FittedProcess[SoftmaxPosterior], ...]:
+        return (self.fit,)
+
+    def latent(self, X: Array) -> Latent:
+        return self.fit.posterior.latent(X)
+
+    def leave_one_out(self, rows: Rows) -> Latent:
+        """Return the mode's Gaussian divided by each row's quadratic expansion.
+
+        With Sigma the covariance of a row's latent values, W and g minus the Hessian and the
+        gradient of its log likelihood, the cavity has covariance inv(inv(Sigma) - W) and mean
+        f - inv(inv(Sigma) - W) g.
+        """
+        posterior, place = self.fit.posterior, rows.which[rows.which >= 0]
+        share = rows.share[rows.which >= 0]
+        Sigma = posterior.latent(posterior.X).variance[place]
+        p = softmax(posterior.mode, axis=0).T[place]
+        weight = share * posterior.row_weights[place]
+        W = weight[:, None, None] * (
+            p[:, :, None] * np.eye(p.shape[1]) - p[:, :, None] * p[:, None]
+        )
+        covariance = np.linalg.solve(np.eye(p.shape[1]) - Sigma @ W, Sigma)
+        covariance = 0.5 * (covariance + covariance.transpose(0, 2, 1))
+        gradient = share[:, None] * posterior.weights.T[place]
+        mean = posterior.mode.T[place] - np.einsum("nab,nb->na", covariance, gradient)
+        plain = self.latent(rows.unused)
+        return join_rows(rows, Latent(mean, covariance), plain)
+
+    def probability(self, latent: Latent, *, plug_in: bool) -> Array:
+        return softmax_probability(latent, plug_in=plug_in)
+
+    def decision(self, latent: Latent, *, plug_in: bool) -> Array:
+        return np.log(np.maximum(self.probability(latent, plug_in=plug_in), 1e-300))
+
+    def summands(self, X: Array) -> list[list[tuple[Kernel, Latent]]]:
+        found = []
+        for part in sum_of_products(self.fit.kernel):
+            mean, covariance = self.fit.posterior.component(part, X)
+            found.append((part, Latent(mean, np.diagonal(covariance, axis1=1, axis2=2))))
+        return [found]
+
+
+# Both answer the same questions, so that the classifier does not ask which it has.
+LatentModel: TypeAlias = OneVsRestLatent | SoftmaxLatent
+
+
+def _columns(each: list[Latent]) -> Latent:
+    return Latent(
+        np.column_stack([latent.mean for latent in each]),
+        np.column_stack([latent.variance for latent in each]),
+    )
 
 
 class LeaveOneOut(NamedTuple):

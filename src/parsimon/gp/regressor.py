@@ -17,10 +17,11 @@ from parsimon.gp._estimator import (
     LatentComponent,
     ProcessEstimator,
     form_of,
+    join_rows,
+    left_out,
     warn_if_cut,
     written_names,
 )
-from parsimon.gp._multiclass import join_rows, left_out
 from parsimon.gp._process_fit import fit_regressor
 from parsimon.inference.posterior import Latent
 from parsimon.kernels import plain

@@ -50,7 +50,7 @@ from parsimon.gp._memory import stored_seed
 from parsimon.kernels import Kernel, plain, spoken, structure
 from parsimon.pareto.choose import Figures, Rule
 from parsimon.pareto.choose import choose as choose_from_front
-from parsimon.pareto.estimator import FrontEstimator
+from parsimon.pareto.estimator import FrontEstimator, with_columns
 from parsimon.pareto.front import Front
 from parsimon.structures import StructurePosterior, find_structures
 
@@ -323,11 +323,7 @@ class KernelSearch(FrontEstimator):
             "kernel": [plain(kernel) for kernel in kernels],
             "words": [spoken(kernel, names) for kernel in kernels],
         }
-        if backend == "polars":
-            import polars
-
-            return frame.with_columns(**{name: polars.Series(own) for name, own in texts.items()})
-        return frame.assign(**texts)
+        return with_columns(frame, texts)
 
     def judge(self, kernel: Kernel, *, time_limit: float | None = None) -> Candidate:
         """Judge a further kernel on the very rows and folds of the search.

@@ -233,7 +233,7 @@ class Effects:
         self, values: Mapping[int, Any], doubts: Mapping[int, Array] | None, *, whole: bool
     ) -> list[tuple[Array, Array, Array]]:
         """Return for each structure its columns at m places, their weights and covariance."""
-        n = max((_n_places(own) for own in values.values()), default=1)
+        n = max((len(getattr(own, "codes", own)) for own in values.values()), default=1)
         blocks = self._blocks(values, doubts or {})
         found = []
         for fit in self.fits:
@@ -265,10 +265,6 @@ class Effects:
             if all(variable in parts for variable in join):
                 found[join] = product_of([parts[variable] for variable in join]) - mean
         return found
-
-
-def _n_places(values: Any) -> int:
-    return len(values.codes if hasattr(values, "codes") else values)
 
 
 def learn_effects(
