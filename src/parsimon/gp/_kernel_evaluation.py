@@ -236,10 +236,8 @@ def cross_validate(problem: KernelProblem, whole: WholeFit) -> FoldFits:
     began = time.monotonic()
     posterior = evaluate(task.theta, None)
     n_steps = len(task.theta) + 2 * FOLD_STEPS * len(problem.folds)
-    seconds, left = (
-        _WITH_GRADIENT * n_steps * (time.monotonic() - began),
-        time_left(problem.deadline),
-    )
+    seconds = _WITH_GRADIENT * n_steps * (time.monotonic() - began)
+    left = time_left(problem.deadline)
     curvature = None
     if problem.refits and task.can_refit(posterior) and (left is None or seconds < left):
         curvature = evidence_curvature(evaluate, posterior, task.theta, task.bounds)

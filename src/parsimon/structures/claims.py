@@ -204,14 +204,11 @@ def steady(claims: Sequence[Claim], parts: Sequence[Sequence[Claim]]) -> tuple[C
 
     Each part has fewer rows, so that a suggestion there is enough.
     """
-    return tuple(
-        replace(
-            claim,
-            certain=claim.certain
-            and 2 * sum(is_found(claim, part) for part in parts) >= len(parts),
-        )
-        for claim in claims
-    )
+
+    def is_steady(claim: Claim) -> bool:
+        return claim.certain and 2 * sum(is_found(claim, part) for part in parts) >= len(parts)
+
+    return tuple(replace(claim, certain=is_steady(claim)) for claim in claims)
 
 
 def is_found(claim: Claim, part: Sequence[Claim]) -> bool:
