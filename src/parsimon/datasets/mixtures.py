@@ -84,7 +84,7 @@ def make_ripley(n: int = 250, *, random_state: Seed = None) -> tuple[Array, Indi
     """
     check_count("n", n, least=2)
     rng = generator(random_state)
-    y = _balanced(n, 2, rng)
+    y = _deal_out(n, 2, rng)
     centres = _RIPLEY_CENTRES[2 * y + rng.integers(2, size=n)]
     return centres + np.sqrt(_RIPLEY_VARIANCE) * rng.standard_normal((n, 2)), y
 
@@ -136,7 +136,7 @@ def make_crescent(
             f"arrangement must be 'right_angle' or 'parallel', got {arrangement!r}."
         )
     rng = generator(random_state)
-    part = _balanced(n, 4, rng)
+    part = _deal_out(n, 4, rng)
     along = _CRESCENT_AXES[arrangement][part]
     across = along[:, ::-1] * [1.0, -1.0]
     steps = rng.standard_normal((n, 2)) * [3.0, 1.0]
@@ -257,7 +257,7 @@ def make_clutter(
     return np.where(y[:, None] == 1, clutter, signal), y
 
 
-def _balanced(n: int, n_groups: int, rng: np.random.Generator) -> Indices:
+def _deal_out(n: int, n_groups: int, rng: np.random.Generator) -> Indices:
     """Return group numbers in random order, each group as often as can be."""
     return rng.permutation(np.arange(n, dtype=np.intp) % n_groups)
 

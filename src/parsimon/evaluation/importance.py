@@ -61,12 +61,12 @@ def shuffled_rises(
     for name, places in groups.items():
         total = np.zeros(len(before))
         for _ in range(n_repeats):
-            total += losses(_shuffled(X, places, rng.permutation(len(before))))
+            total += losses(_shuffle(X, places, rng.permutation(len(before))))
         rises[name] = total / n_repeats - before
     return rises
 
 
-def _shuffled(X: Any, places: Sequence[int], order: Any) -> Any:
+def _shuffle(X: Any, places: Sequence[int], order: Any) -> Any:
     if not hasattr(X, "iloc"):
         mixed = np.array(X)
         mixed[:, places] = mixed[order][:, places]

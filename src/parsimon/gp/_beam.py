@@ -221,7 +221,7 @@ class Beam:
     ) -> BeamState:
         """Grow, evaluate and rank the next level."""
         state.depth += 1
-        level = state.open = self.grown(state)
+        level = state.open = self.grow(state)
         if level.kernels:
             self.fit_all(level, deadline)
             # One-kernel models are all judged, or none where the folds choose nothing.
@@ -261,7 +261,7 @@ class Beam:
             self.problem.task,
         )
 
-    def grown(self, state: BeamState) -> _Level:
+    def grow(self, state: BeamState) -> _Level:
         """Return the children of the beam that no level had before."""
         level = _Level(state.depth, [], [], self.note(state))
         for parent in state.parents(self.options.beam):
@@ -314,7 +314,7 @@ class Beam:
                 return replace(self.problem, n_restarts=0), loose.kernel, start, seed
             return self.problem, kernel, start, seed, stage == "loose"
 
-        found = self.measured(stage, measure_whole, kernels, call, level.note, deadline)
+        found = self.measure_all(stage, measure_whole, kernels, call, level.note, deadline)
         for place, whole in found:
             level.wholes[place] = whole
 
@@ -328,11 +328,11 @@ class Beam:
         def call(place: int) -> tuple[object, ...]:
             return self.problem, wholes[place]
 
-        found = self.measured("folds", measure_folds, kernels, call, level.note, deadline)
+        found = self.measure_all("folds", measure_folds, kernels, call, level.note, deadline)
         for place, folds in found:
             level.folds[place] = folds
 
-    def measured(
+    def measure_all(
         self,
         stage: str,
         measure: Callable[..., T | FailedFit],
@@ -443,12 +443,12 @@ class KernelEvaluator:
                 f"{kernel} is not positive semi-definite, so that no Gaussian process has it as "
                 "its covariance. Judge another kernel."
             )
-        known = self._found(kernel)
+        known = self._find(kernel)
         if known is not None:
             return known
         deadline = end_after(time_limit)
         self.end_by(deadline)
-        found = self._candidate(kernel, self._fitted(kernel, self._noise))
+        found = self._candidate(kernel, self._fit(kernel, self._noise))
         self.end_by(None)
         if not is_late(deadline):
             self._known.append(found)
@@ -460,14 +460,14 @@ class KernelEvaluator:
         It is fitted from its own hyperparameters, though the search may have come to it from
         others, and once more where a term of it ended with next to no variance.
         """
-        fits = [self._fitted(kernel, self._noise)]
+        fits = [self._fit(kernel, self._noise)]
         first = fits[0]
         if isinstance(first, WholeFit):
             least = self._problem.least_variance
             again = awaken(first.kernel, self._base, self._problem.X, least)
             if again != first.kernel:
-                fits.append(self._fitted(again, None))
-        known = self._found(kernel)
+                fits.append(self._fit(again, None))
+        known = self._find(kernel)
         best = max(fits, key=_evidence_of)
         if known is not None and known.log_evidence >= _evidence_of(best) - _SAME_EVIDENCE:
             return known
@@ -487,12 +487,12 @@ class KernelEvaluator:
         if max(evidence, default=-math.inf) <= candidate.log_evidence + _SAME_EVIDENCE:
             return candidate
         start = alike[int(np.argmax(evidence))]
-        whole = self._fitted(start.kernel, start.noise_variance)
+        whole = self._fit(start.kernel, start.noise_variance)
         if _evidence_of(whole) <= candidate.log_evidence:
             return candidate
         return replace(self._candidate(start.kernel, whole), parent=candidate.parent)
 
-    def _found(self, kernel: Kernel) -> Candidate | None:
+    def _find(self, kernel: Kernel) -> Candidate | None:
         key = structure(kernel)
         return next(
             (candidate for candidate in self._known if structure(candidate.kernel) == key), None
@@ -502,7 +502,7 @@ class KernelEvaluator:
         """Let fits end by a moment of the monotonic clock, or take the time that they need."""
         self._problem = replace(self._problem, deadline=deadline)
 
-    def _fitted(self, kernel: Kernel, noise_variance: float | None) -> WholeFit | FailedFit:
+    def _fit(self, kernel: Kernel, noise_variance: float | None) -> WholeFit | FailedFit:
         seed = np.random.SeedSequence(self._entropy, spawn_key=self._spawn_key)
         start = FitStart(noise_variance=noise_variance)
         # Several threads round otherwise, and are slower on matrices of this size.

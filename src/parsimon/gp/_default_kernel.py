@@ -141,10 +141,10 @@ def fit_or_choose(
     with one_thread() if len(X) <= _ROWS_OF_ONE_THREAD else nullcontext():
         if kernel is not None:
             return fit(kernel, X, y, **options)
-        return _fit_chosen(fit, X, y, classes, options)
+        return _fit_best(fit, X, y, classes, options)
 
 
-def _fit_chosen(
+def _fit_best(
     fit: Callable[..., FittedProcess[Any]],
     X: Array,
     y: AnyArray,
@@ -161,7 +161,7 @@ def _fit_chosen(
     options = options | {"n_restarts": 0}
     some = np.arange(len(X)) if len(X) <= MOST_COMPARED else stratified_rows(classes, MOST_COMPARED)
     own = (table.X[some], y[some], classes[some], weights[some])
-    best, n_evaluations = _chosen(fit, *own, deadline, options)
+    best, n_evaluations = _choose(fit, *own, deadline, options)
     if len(some) < len(X):
         best = fit(best.kernel, table.X, y, **options | {"time_limit": time_left(deadline)})
         n_evaluations += best.n_evaluations
@@ -175,7 +175,7 @@ def _fit_chosen(
     )
 
 
-def _chosen(
+def _choose(
     fit: Callable[..., FittedProcess[Any]],
     X: Array,
     y: AnyArray,

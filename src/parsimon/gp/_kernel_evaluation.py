@@ -200,7 +200,7 @@ def fit_whole(
         noise: float | None = posterior.noise_variance
     else:
         left_out, noise = posterior.leave_one_out(), None
-    errors, losses = _judged(problem.task, left_out, y)
+    errors, losses = _judge_rows(problem.task, left_out, y)
     return WholeFit(
         kernel.with_theta(fitted.theta[: kernel.n_theta]),
         float(posterior.log_evidence),
@@ -270,7 +270,7 @@ def _judge_fold(
     if isinstance(posterior, RegressionPosterior):
         noise = posterior.noise_variance
         latent = Latent(latent.mean + centre, latent.variance + noise)
-    errors, losses = _judged(problem.task, latent, y[test])
+    errors, losses = _judge_rows(problem.task, latent, y[test])
     return float(errors.mean()), float(losses.mean()), float(posterior.log_evidence)
 
 
@@ -361,7 +361,7 @@ def evaluation_cost(posterior: LatentPosterior) -> float:
     return n * rank * (len(posterior.kernel.theta) + rank / 8)
 
 
-def _judged(task: Task, predicted: Latent, y: Array) -> tuple[Array, Array]:
+def _judge_rows(task: Task, predicted: Latent, y: Array) -> tuple[Array, Array]:
     """Return the error and the loss of each row."""
     if task == "regression":
         squares = (y - predicted.mean) ** 2

@@ -305,7 +305,7 @@ class GPClassifier(ClassifierMixin, ProcessEstimator):
         check_classes(self.classes_, codes, both)
         self._rows = merged_rows(self._as_points(X), codes, both)
         self._codes, self._sample_weight = codes, weights
-        self._model = self._fitted_model(self._first_kernel(self._rows.X), self._rows)
+        self._model = self._fit_model(self._first_kernel(self._rows.X), self._rows)
         fits = self._model.fits
         self.kernel_ = _one_or_all([fit.kernel for fit in fits])
         self.form_ = _one_or_all([form_of(fit.posterior) for fit in fits])
@@ -414,7 +414,7 @@ class GPClassifier(ClassifierMixin, ProcessEstimator):
         check_choice("response", self.response, ["averaged", "plug_in"])
         self._check_fit_options()
 
-    def _fitted_model(self, kernel: Kernel | None, rows: Rows) -> LatentModel:
+    def _fit_model(self, kernel: Kernel | None, rows: Rows) -> LatentModel:
         n_classes = len(self.classes_)
         n_fits = 1 if n_classes == 2 or self.multi_class == "softmax" else n_classes
         options: dict[str, Any] = {

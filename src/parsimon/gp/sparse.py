@@ -264,7 +264,7 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
             prior = InducingPrior(kernel, points)
             is_whole = len(rows.X) <= self.batch_size
             if self.kernel is None and len(bounds) > 1 and is_whole:
-                return self._store(self._compared(prior, rows, bounds))
+                return self._store(self._compare(prior, rows, bounds))
             return self._store(
                 self._search(prior, rows, bounds, None if is_whole else rng, self.time_limit)
             )
@@ -354,7 +354,7 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         signs = np.where(codes[:, None] == np.array(positive), 1.0, -1.0)
         return LabelledRows(X, signs, weights)
 
-    def _compared(self, prior: InducingPrior, rows: LabelledRows, bounds: Array) -> BoundFit:
+    def _compare(self, prior: InducingPrior, rows: LabelledRows, bounds: Array) -> BoundFit:
         """Return the fit of the kernel with widths, of lines and one width, or of the constant.
 
         It is the one with the greatest bound less its number of hyperparameters; a table so small

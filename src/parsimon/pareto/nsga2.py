@@ -243,7 +243,7 @@ class NSGA2(Search[NSGA2State]):
         }
 
     def begin(self, population: AnyArray, evaluated: Evaluated) -> NSGA2State:
-        return self._survived(population, evaluated, row_keys(population))
+        return self._select(population, evaluated, row_keys(population))
 
     def ask(self, state: NSGA2State, rng: np.random.Generator) -> Proposal:
         parents = state.population[self._mates(state, rng)]
@@ -262,7 +262,7 @@ class NSGA2(Search[NSGA2State]):
         )
         population = np.concatenate((state.population, proposal.children))
         keys = np.concatenate((state.keys, row_keys(proposal.children)))
-        return self._survived(population, merged, keys, before=state)
+        return self._select(population, merged, keys, before=state)
 
     def best(self, state: NSGA2State) -> Best:
         rows = np.flatnonzero(self._front(state))
@@ -293,7 +293,7 @@ class NSGA2(Search[NSGA2State]):
         b_wins: Mask = (level[b] < level[a]) | ((level[b] == level[a]) & (room[b] > room[a]))
         return np.where(b_wins, b, a)
 
-    def _survived(
+    def _select(
         self,
         population: AnyArray,
         evaluated: Evaluated,
@@ -319,13 +319,13 @@ class NSGA2(Search[NSGA2State]):
             violation=violation[rows],
             n_iter=0 if before is None else before.n_iter + 1,
             n_evaluations=len(population) - n_old + (before.n_evaluations if before else 0),
-            step=StepSize() if before is None else self._stepped(before, rows, len(population)),
+            step=StepSize() if before is None else self._adapt_step(before, rows, len(population)),
             levels=levels,
             preference=preference,
             keys=keys[rows],
         )
 
-    def _stepped(self, before: NSGA2State, survivors: Indices, n_all: int) -> StepSize:
+    def _adapt_step(self, before: NSGA2State, survivors: Indices, n_all: int) -> StepSize:
         """Return the step after counting children that survived."""
         rule, n_old = step_rule(self.mutation), len(before.population)
         if rule is None:

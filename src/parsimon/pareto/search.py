@@ -364,23 +364,23 @@ class Generations(Generic[P]):
 
     def begin(self, rng: np.random.Generator) -> Position[P]:
         population = self.search.first(rng)
-        evaluated = self._evaluated(population, n_iter=0, deadline=None)
+        evaluated = self._evaluate(population, n_iter=0, deadline=None)
         if not np.isfinite(evaluated.violation).any():
             raise InvalidInputError(
                 f"All {len(population)} solutions of the first population have objectives that "
                 "are not finite. Check evaluate, or give a start that it can evaluate."
             )
-        return self._positioned(self.search.begin(population, evaluated), None)
+        return self._place(self.search.begin(population, evaluated), None)
 
     def step(self, state: Position[P], rng: np.random.Generator, deadline: Deadline) -> Position[P]:
         before = state.state
         proposal = self.search.ask(before, rng)
         if len(proposal.children):
             n_iter = before.n_iter + 1
-            evaluated = self._evaluated(proposal.children, n_iter=n_iter, deadline=deadline)
+            evaluated = self._evaluate(proposal.children, n_iter=n_iter, deadline=deadline)
         else:
             evaluated = Evaluated(before.values[:0], before.violation[:0])
-        return self._positioned(self.search.tell(before, proposal, evaluated), state)
+        return self._place(self.search.tell(before, proposal, evaluated), state)
 
     def standing(self, state: Position[P]) -> Standing:
         return Standing(state.state.n_evaluations, state.n_idle)
@@ -390,7 +390,7 @@ class Generations(Generic[P]):
         return float(state.state.n_evaluations), float(n_solutions), *best.tolist()
 
     def note(self, state: Position[P]) -> str:
-        best = self.search.summary(state.state)[1] * self._named(state.state.values).sign
+        best = self.search.summary(state.state)[1] * self._learn_directions(state.state.values).sign
         return "best " + ", ".join(f"{value:.4g}" for value in best)
 
     def finished(self, state: Position[P]) -> str | None:  # noqa: ARG002
@@ -407,7 +407,7 @@ class Generations(Generic[P]):
 
     def result(self, state: Position[P], ending: Ending) -> SearchResult:
         best = self.search.best(state.state)
-        directions = self._named(state.state.values)
+        directions = self._learn_directions(state.state.values)
         return SearchResult(
             solutions=best.solutions,
             values=best.values * directions.sign,
@@ -424,10 +424,10 @@ class Generations(Generic[P]):
             ),
         )
 
-    def _evaluated(self, population: AnyArray, *, n_iter: int, deadline: Deadline) -> Evaluated:
+    def _evaluate(self, population: AnyArray, *, n_iter: int, deadline: Deadline) -> Evaluated:
         """Return minimised values of a population."""
         values, violation = self.pool(population, n_iter=n_iter, deadline=deadline)
-        directions = self._named(values)
+        directions = self._learn_directions(values)
         if len(directions) != values.shape[1]:
             raise InvalidInputError(
                 f"evaluate returned {values.shape[1]} objectives where "
@@ -437,7 +437,7 @@ class Generations(Generic[P]):
             values = np.where(np.isinf(violation)[:, None], values, values * directions.sign)
         return Evaluated(values, violation)
 
-    def _named(self, values: Array) -> Directions:
+    def _learn_directions(self, values: Array) -> Directions:
         """Return the directions, made when the first values or a checkpoint tell how many."""
         if self.directions is None:
             names = self.search.names
@@ -446,7 +446,7 @@ class Generations(Generic[P]):
             )
         return self.directions
 
-    def _positioned(self, state: P, before: Position[P] | None) -> Position[P]:
+    def _place(self, state: P, before: Position[P] | None) -> Position[P]:
         """Return a state with its stall count."""
         if not self.stalls:
             return Position(state, np.empty((0, 0)), 0)

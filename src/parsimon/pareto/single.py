@@ -267,14 +267,16 @@ class EvolutionStrategy(SingleSearch[State]):
             np.concatenate((state.values[kept], evaluated.values)),
             np.concatenate((state.violation[kept], evaluated.violation)),
         )
-        step = self._stepped(state, merged, len(kept), parents)
+        step = self._adapt_step(state, merged, len(kept), parents)
         if self.selection == "plus":
             best = better_first(*merged)[: self.population_size]
             population, merged = population[best], Evaluated(*(part[best] for part in merged))
         n_evaluations = state.n_evaluations + len(proposal.children)
         return State(population, *merged, state.n_iter + 1, n_evaluations, step)
 
-    def _stepped(self, state: State, merged: Evaluated, n_kept: int, parents: Indices) -> StepSize:
+    def _adapt_step(
+        self, state: State, merged: Evaluated, n_kept: int, parents: Indices
+    ) -> StepSize:
         """Return the step after counting mutants that are better than their parents."""
         rule = step_rule(self.mutation)
         if rule is None:

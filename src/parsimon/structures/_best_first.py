@@ -173,7 +173,7 @@ class _BestFirst:
         self._stack_surfaces(
             {(j, k): surface(self.variables[j], self.variables[k]) for j, k in self.close_pairs}
         )
-        self.singles = self._stacked_singles()
+        self.singles = self._stack_singles()
 
     def posterior(
         self, names: tuple[str, ...], groups: tuple[tuple[int, ...], ...]
@@ -182,7 +182,7 @@ class _BestFirst:
         self._search()
         if self._look_at_triples():
             self._search()
-        order, chances = self._weighed()
+        order, chances = self._weigh()
         held = [structure.variables for structure in order]
         inclusion = _inclusion(order, chances, len(self.variables))
         joins = _join_chances(dict(zip(order, chances.tolist(), strict=True)))
@@ -241,7 +241,7 @@ class _BestFirst:
             visited.expanded &= not (found and visited.value > top - _NEAR)
         return bool(found)
 
-    def _weighed(self) -> tuple[list[Structure], Array]:
+    def _weigh(self) -> tuple[list[Structure], Array]:
         """Return the structures, the most probable first, with their probabilities."""
         top = self._top()
         weights = {
@@ -256,7 +256,7 @@ class _BestFirst:
                     key=chances.__getitem__,
                 )
                 if self._gain_for_new_rows(best, join) < _LEAST_GAIN:
-                    chances = _held_back(chances, join, self._best_without(best, join))
+                    chances = _hold_back(chances, join, self._best_without(best, join))
         order = sorted(chances, key=lambda structure: -chances[structure])
         return order, np.array([chances[structure] for structure in order])
 
@@ -266,7 +266,7 @@ class _BestFirst:
         In logs; both sides have all bends of the variables. The evidence compares a surface with
         the curves that were thought of, so that what they lack speaks for the surface.
         """
-        curved = self._curved(structure, join)
+        curved = self._curve_all(structure, join)
         bends = {(variable, "bends"): self.variables[variable].bends for variable in join}
         more = {key: block for key, block in bends.items() if block is not None}
         densities = []
@@ -276,7 +276,7 @@ class _BestFirst:
             densities.append(predicted_densities(fit, blocks, self.y, self.task).sum())
         return float(densities[0] - densities[1])
 
-    def _curved(self, structure: Structure, variables: Sequence[int]) -> Structure:
+    def _curve_all(self, structure: Structure, variables: Sequence[int]) -> Structure:
         """Return the structure in which variables enter with all that they can say alone."""
         for variable in variables:
             shape = dict(structure.shapes).get(variable, "linear")
@@ -289,7 +289,7 @@ class _BestFirst:
         """Return the most probable sum of effects that may stand in for an interaction."""
         rest = structure.with_join(join)
         parts = [part for size in range(len(join) + 1) for part in combinations(join, size)]
-        return max((self._curved(rest, part) for part in parts), key=self._value)
+        return max((self._curve_all(rest, part) for part in parts), key=self._value)
 
     def _value(self, structure: Structure) -> float:
         if structure not in self.seen:
@@ -413,7 +413,7 @@ class _BestFirst:
             self.place |= {join: (len(self.surfaces), row) for row, join in enumerate(joins)}
             self.surfaces.append((joins, stack))
 
-    def _stacked_singles(self) -> list[tuple[list[tuple[int, Shape]], Array]]:
+    def _stack_singles(self) -> list[tuple[list[tuple[int, Shape]], Array]]:
         """Return lines, curves and waves of all variables, those of equal size stacked."""
         by_size: dict[int, tuple[list[tuple[int, Shape]], list[Array]]] = {}
         for variable, own in enumerate(self.variables):
@@ -433,7 +433,7 @@ def _join_chances(chances: Mapping[Structure, float]) -> dict[Pair | Triple, flo
     return found
 
 
-def _held_back(
+def _hold_back(
     chances: Mapping[Structure, float], join: Pair | Triple, without: Structure
 ) -> dict[Structure, float]:
     """Return the probabilities with so much of an interaction's moved to a sum of effects."""

@@ -70,7 +70,7 @@ class NumberTerms:
         doubts = np.empty((len(columns), 0)) if doubts is None else doubts
         number, knots, ranks = number_among(columns), np.empty(0), np.empty(0)
         if number is not None:
-            knots, ranks = _thinned(*ranks_of(columns[:, number]))
+            knots, ranks = _thin(*ranks_of(columns[:, number]))
         bare = cls(
             centres=columns.mean(axis=0),
             units=np.array([unit_of(column) for column in columns.T]),
@@ -254,7 +254,7 @@ def _named_blocks(own: VariableBlocks) -> Parts:
     return {name: block for name, block in blocks.items() if block is not None}
 
 
-def _thinned(knots: Array, ranks: Array) -> tuple[Array, Array]:
+def _thin(knots: Array, ranks: Array) -> tuple[Array, Array]:
     kept = np.unique(np.linspace(0, len(knots) - 1, _MOST_KNOTS).round().astype(np.intp))
     return knots[kept], ranks[kept]
 

@@ -100,7 +100,7 @@ class VariableBlocks:
         if self.number is None:
             return None
         bent = np.maximum(self.number[:, None] - np.quantile(self.number, _BENDS), 0.0)
-        return _beyond(_BEND_WEIGHT * _standardised(bent), self.line)
+        return _beyond(_BEND_WEIGHT * _standardise(bent), self.line)
 
 
 def variable_blocks(
@@ -111,16 +111,16 @@ def variable_blocks(
     Shapes: columns (n, k), y (n,); doubts (n, m), by what filled cells may be off.
     """
     place = number_among(columns)
-    line = np.column_stack([_lined(column) for column in columns.T])
+    line = np.column_stack([_line_of(column) for column in columns.T])
     if doubts is not None:
         # The weight of the variable times an unknown slope: as if it had a weight of its own.
         line = np.hstack([line, doubts - doubts.mean(axis=0)])
     if place is None:
         return VariableBlocks(line, None, None, line[:, :_SURFACE_LEVELS])
-    number = _lined(columns[:, place])
+    number = _line_of(columns[:, place])
     cosines = _cosines(number)
     weights = np.exp(-np.arange(1, _N_COSINES + 1) / (2 * _DECAY))
-    powers = _standardised(clipped(number)[:, None] ** np.array([2, 3]))
+    powers = _standardise(clipped(number)[:, None] ** np.array([2, 3]))
     curve = _beyond(np.hstack([cosines * weights, powers * _POWER_WEIGHTS]), line)
     leading = _leading(number, cosines) * _SURFACE_WEIGHTS
     wave, n_periods, period = _wave(number, y, line) if waves else (None, 1, None)
@@ -152,10 +152,10 @@ def level_blocks(columns: Array, levels: LevelRows) -> VariableBlocks:
     shown = shown[: max(2, int((counts >= _FEWEST_OF_LEVEL).sum()))]
     every = 2.0 * (levels.codes[:, None] == shown)
     every = every - every.mean(axis=0)
-    leading = np.column_stack([_lined(column) for column in columns.T])[:, :_SURFACE_LEVELS]
+    leading = np.column_stack([_line_of(column) for column in columns.T])[:, :_SURFACE_LEVELS]
     if levels.places is None or np.ptp(levels.places) == 0:
         return VariableBlocks(every, None, None, leading)
-    line = _standardised(levels.places[:, None])
+    line = _standardise(levels.places[:, None])
     return VariableBlocks(line, _beyond(every, line), None, leading)
 
 
@@ -234,7 +234,7 @@ def rough_surfaces(variables: Sequence[VariableBlocks], residual: Array) -> Arra
     return total / n
 
 
-def _lined(column: Array) -> Array:
+def _line_of(column: Array) -> Array:
     return (column - column.mean()) / unit_of(column)
 
 
@@ -275,7 +275,7 @@ def clipped(number: Array) -> Array:
     return np.clip(number, -_FARTHEST, _FARTHEST)
 
 
-def _standardised(columns: Array) -> Array:
+def _standardise(columns: Array) -> Array:
     centred = columns - columns.mean(axis=0)
     return centred / np.maximum(centred.std(axis=0), 1e-12)
 

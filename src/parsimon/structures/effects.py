@@ -157,7 +157,7 @@ class Effects:
         doubts: For filled cells, by what they may be off, as `find_structures` takes them; without
             them a cell is as sure as one that was observed.
         """
-        return self._averaged(values, doubts, whole=False)
+        return self._average(values, doubts, whole=False)
 
     def outcome(
         self, values: Mapping[int, Any], *, doubts: Mapping[int, Array] | None = None
@@ -168,7 +168,7 @@ class Effects:
         that is typical in all else; of a number, the outcome is the number. With values of all
         variables it is the prediction of rows.
         """
-        return self._averaged(values, doubts, whole=True)
+        return self._average(values, doubts, whole=True)
 
     def draws(
         self, values: Mapping[int, Any], rng: np.random.Generator, n_draws: int = 1000
@@ -215,7 +215,7 @@ class Effects:
         centres = getattr(self.variables[variable], "centres", None)
         return None if centres is None else len(centres)
 
-    def _averaged(
+    def _average(
         self, values: Mapping[int, Any], doubts: Mapping[int, Array] | None, *, whole: bool
     ) -> Effect:
         designs = self._designs(values, doubts, whole=whole)
@@ -305,14 +305,14 @@ def learn_effects(
         own = rows.parts(place, terms[place])
         changed[name] = {(place, shape): own[shape] for shape in ("periodic", "shift")}
     fits = [
-        _fitted_again(rows, own, fit, {k: new for k, new in changed.items() if k in own})
+        _fit_again(rows, own, fit, {k: new for k, new in changed.items() if k in own})
         for own, fit in zip(blocks, fits, strict=True)
     ]
     weighted = map(WeightedFit.of, fits, (chances / chances.sum()).tolist())
     return Effects(variables=terms, joins=means, fits=tuple(weighted))
 
 
-def _fitted_again(
+def _fit_again(
     rows: BlockRows, blocks: Mapping[Any, Array], fit: StructureFit, changed: Mapping[Any, Any]
 ) -> StructureFit:
     """Return the fit of a structure of which some blocks are changed."""
@@ -341,7 +341,7 @@ def _with_sure_period(
     terms = terms.with_wave(columns, doubts, np.zeros(4))
     for _ in range(_MOST_TURNS):
         wave = {name: {name: rows.parts(place, terms)["periodic"]}}
-        fit = _fitted_again(rows, blocks, fit, wave)
+        fit = _fit_again(rows, blocks, fit, wave)
         terms = terms.with_wave(columns, doubts, fit.end.weights[name])
         shift = {(place, "shift"): rows.parts(place, terms)["shift"]}
         tilted = fit_structure({**blocks, **wave[name], **shift}, rows.y, rows.task, fit)
