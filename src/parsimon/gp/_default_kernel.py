@@ -88,15 +88,21 @@ class StandardColumns(NamedTuple):
             yield part
 
 
+def varying_columns(X: Array) -> tuple[int, ...]:
+    """Return the columns that are not constant, but for rounding."""
+    rounding = 8 * np.finfo(np.float64).eps * np.abs(X).max(axis=0)
+    return tuple(np.flatnonzero(np.ptp(X, axis=0) > rounding).tolist())
+
+
 def varying(X: Array) -> tuple[int, ...]:
-    """Return the columns that are not constant."""
-    varies = np.ptp(X, axis=0) > 8 * np.finfo(np.float64).eps * np.abs(X).max(axis=0)
-    if not varies.any():
+    """Return the columns that are not constant, at least one."""
+    columns = varying_columns(X)
+    if not columns:
         raise InvalidInputError(
             f"Each of the {X.shape[1]} columns of X is constant, so there is nothing to learn "
             "from. Add a column that varies."
         )
-    return tuple(np.flatnonzero(varies).tolist())
+    return columns
 
 
 def candidates(X: Array) -> Iterator[Kernel]:

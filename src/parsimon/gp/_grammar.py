@@ -13,6 +13,7 @@ import numpy as np
 
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
+from parsimon.gp._default_kernel import varying_columns
 from parsimon.kernels import (
     Constant,
     Kernel,
@@ -111,12 +112,6 @@ def base_kernels(base: Any, X: Array, *, intercept: bool = True) -> tuple[Kernel
         for column in varying:
             found.append(_on_column(pattern, column, X, intercept=intercept).start(X))
     return tuple(found)
-
-
-def varying_columns(X: Array) -> list[int]:
-    """Return the columns that are not constant, but for rounding."""
-    rounding = 8 * np.finfo(np.float64).eps * np.abs(X).max(axis=0)
-    return np.flatnonzero(np.ptp(X, axis=0) > rounding).tolist()
 
 
 def _patterns(base: Any) -> list[Kernel]:

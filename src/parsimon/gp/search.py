@@ -30,13 +30,13 @@ from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._beam import BeamOptions, KernelEvaluator, beam_search
 from parsimon.gp._candidates import CHOICES, Candidate, CandidateModel, Choice, SearchHistory
+from parsimon.gp._default_kernel import varying_columns
 from parsimon.gp._grammar import (
     GROWTHS,
     Growth,
     base_kernels,
     grammar_of,
     supported_kernels,
-    varying_columns,
     with_claimed_waves,
     with_likely_periods,
 )

@@ -397,29 +397,19 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
             def report(n_iterations: int, bound: float) -> None:
                 progress.update(n_iterations, note=f"bound {bound:.1f}")
 
+            shared: dict[str, Any] = {
+                "max_iter": self.max_iter,
+                "time_limit": time_limit,
+                "report": report,
+            }
             if rng is None:
-                return maximise_bound(
-                    prior,
-                    rows,
-                    bounds,
-                    max_iter=self.max_iter,
-                    tol=FINER * self.tol,
-                    time_limit=time_limit,
-                    report=report,
-                )
-            return stochastic_bound(
-                prior,
-                rows,
-                bounds,
-                rng=rng,
-                batch_size=self.batch_size,
-                learning_rate=self.learning_rate,
-                natural_step=self.natural_step,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                time_limit=time_limit,
-                report=report,
-            )
+                return maximise_bound(prior, rows, bounds, tol=FINER * self.tol, **shared)
+            steps: dict[str, Any] = {
+                "batch_size": self.batch_size,
+                "learning_rate": self.learning_rate,
+                "natural_step": self.natural_step,
+            }
+            return stochastic_bound(prior, rows, bounds, rng=rng, tol=self.tol, **steps, **shared)
 
     def _store(self, fit: BoundFit) -> Self:
         self.posterior_ = fit.posterior

@@ -115,24 +115,49 @@ def crowding_distance(
     distance = np.zeros(n)
     if n == 0:
         return distance
-    levels = np.zeros(n, dtype=np.intp) if levels is None else levels
-    one_level = bool((levels == levels[0]).all())
+    if levels is None or (levels == levels[0]).all():
+        for column in values.T:
+            _add_gaps(distance, column, column.argsort(kind="stable"), normalise=normalise)
+        return distance
     sizes = np.bincount(levels)
     sizes = sizes[sizes > 0]
     ends = sizes.cumsum()
-    first, last = ends - sizes, ends - 1
     for column in values.T:
-        order = column.argsort(kind="stable") if one_level else np.lexsort((column, levels))
-        ordered = column[order]
-        gap = np.zeros(n)
-        gap[1:-1] = ordered[2:] - ordered[:-2]
-        if normalise:
-            width = ordered[last] - ordered[first]
-            width[width == 0] = 1.0
-            gap /= width.repeat(sizes)
-        gap[first] = gap[last] = np.inf
-        distance[order] += gap
+        order = np.lexsort((column, levels))
+        _add_level_gaps(distance, column, order, sizes, ends, normalise=normalise)
     return distance
+
+
+def _add_gaps(distance: Array, column: Array, order: Indices, *, normalise: bool) -> None:
+    ordered = column[order]
+    gap = np.empty(len(column))
+    gap[1:-1] = ordered[2:] - ordered[:-2]
+    width = ordered[-1] - ordered[0]
+    if normalise and width > 0:
+        gap[1:-1] /= width
+    gap[0] = gap[-1] = np.inf
+    distance[order] += gap
+
+
+def _add_level_gaps(
+    distance: Array,
+    column: Array,
+    order: Indices,
+    sizes: Indices,
+    ends: Indices,
+    *,
+    normalise: bool,
+) -> None:
+    ordered = column[order]
+    gap = np.zeros(len(column))
+    gap[1:-1] = ordered[2:] - ordered[:-2]
+    first, last = ends - sizes, ends - 1
+    if normalise:
+        width = ordered[last] - ordered[first]
+        width[width == 0] = 1.0
+        gap /= width.repeat(sizes)
+    gap[first] = gap[last] = np.inf
+    distance[order] += gap
 
 
 def maximin_distance(
