@@ -185,7 +185,7 @@ class _Run(Generic[S, R_co]):
         title, total = self.process.title, self.options.max_iter
         with Progress(title, total=total, verbose=self.options.verbose) as self.progress:
             stopped_by = self.loop()
-        return self.describe(stopped_by)
+        return self.described(stopped_by)
 
     def loop(self) -> str:
         """Advance until there is a reason to stop, and return it."""
@@ -194,8 +194,8 @@ class _Run(Generic[S, R_co]):
             try:
                 stopped_by = self.stop_reason()
                 while stopped_by is None:
-                    self.moment = self.advance()
-                    stopped_by = self.report(self.moment) or self.stop_reason()
+                    self.moment = self.advanced()
+                    stopped_by = self.reported(self.moment) or self.stop_reason()
                 whole = True
             except KeyboardInterrupt as error:
                 if self.moment is None:
@@ -209,7 +209,7 @@ class _Run(Generic[S, R_co]):
                     self.save()
         return stopped_by
 
-    def advance(self) -> _Moment[S]:
+    def advanced(self) -> _Moment[S]:
         """Return the moment after one more step."""
         before = self.moment
         if before is None:
@@ -245,7 +245,7 @@ class _Run(Generic[S, R_co]):
             return "interrupt"
         return "time_limit" if is_late(self.deadline) else None
 
-    def report(self, moment: _Moment[S]) -> str | None:
+    def reported(self, moment: _Moment[S]) -> str | None:
         """Save if it is time, show progress, ask the callback."""
         if self.file is not None and self.file.is_due(
             moment.n_iter, time.monotonic() - self.saved_at
@@ -256,9 +256,9 @@ class _Run(Generic[S, R_co]):
         if self.options.verbose:
             self.progress.update(moment.n_iter, note=self.process.note(moment.state))
         callback = self.options.callback
-        return "callback" if callback is not None and callback(self.describe("running")) else None
+        return "callback" if callback is not None and callback(self.described("running")) else None
 
-    def describe(self, stopped_by: str) -> R_co:
+    def described(self, stopped_by: str) -> R_co:
         if self.moment is None:
             raise InvalidInputError("The search ended before its first step.")
         state, _, n_iter, n_rows = self.moment
