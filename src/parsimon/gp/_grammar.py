@@ -102,15 +102,14 @@ def base_kernels(base: Any, X: Array, *, intercept: bool = True) -> tuple[Kernel
 
     Shapes: X (n, d).
     """
-    patterns = _patterns(base)
-    varying = varying_columns(X)
+    columns = varying_columns(X)
     found: list[Kernel] = []
-    for pattern in patterns:
+    for pattern in _patterns(base):
         if pattern.columns is not None:
             found.append(pattern)
             continue
-        for column in varying:
-            found.append(_on_column(pattern, column, X, intercept=intercept).start(X))
+        own = (_on_column(pattern, column, X, intercept=intercept) for column in columns)
+        found += [kernel.start(X) for kernel in own]
     return tuple(found)
 
 
@@ -162,9 +161,8 @@ def with_likely_periods(
         asked = any(kernel is other for other in own)
         if isinstance(kernel, Periodic) and len(kernel.columns or ()) == 1 and not asked:
             period = likely_period(X[:, kernel.columns[0]], y)
-            found.append(kernel if period is None else replace(kernel, period=period))
-        else:
-            found.append(kernel)
+            kernel = kernel if period is None else replace(kernel, period=period)
+        found.append(kernel)
     return tuple(found)
 
 
