@@ -51,8 +51,8 @@ MODELS = (
     ),
     plant(
         "rvm/_solutions.py",
-        "_scores(columns, self.codes, n_classes, model, left)[parts.rows[own]]",
-        "_scores(columns, self.codes, n_classes, model, self.weights)[parts.rows[own]]",
+        "_scores(columns, codes, n_classes, model, left)[parts.rows[own]]",
+        "_scores(columns, codes, n_classes, model, weights)[parts.rows[own]]",
         "rvm/test_held_out.py::test_a_solution_is_calibrated_by_refits_without_the_rows",
         kind=LEAK,
     ),
