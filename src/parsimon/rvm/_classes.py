@@ -33,6 +33,7 @@ from parsimon.rvm._machine import (
     FarVariance,
     RelevanceMachine,
     Shared,
+    fit_far,
     make_machine,
 )
 from parsimon.rvm._setup import Dictionary
@@ -144,20 +145,18 @@ class SoftmaxClasses:
             # The bias must lead for the far variance to know it.
             own = own[np.argsort(pairs[own, 1], kind="stable")]
             used = pairs[own, 1]
-            has_bias = shared.basis.has_bias and bool((used == 0).any())
-            exact = FarVariance.fit(
+            part = fit_far(
                 column,
                 X,
                 columns[:, used],
+                keep_rows=keep_rows,
                 alpha=result.alpha[own],
                 mean=result.mean[own],
                 precision=probability[:, k] * (1.0 - probability[:, k]),
                 row_weights=row_weights,
-                has_bias=has_bias,
+                has_bias=shared.basis.has_bias and bool((used == 0).any()),
             )
-            far.append(
-                exact if keep_rows else exact.summary(X, columns[:, used], has_bias=has_bias)
-            )
+            far.append(part)
         return cls(moved, n_classes, tuple(far))
 
     def mean(self, design: Array) -> Array:
