@@ -1,5 +1,6 @@
 """The transductive problem: its two exact halves, labels, class ratios and guesses."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -55,7 +56,7 @@ def test_relabelling_is_the_cheapest_for_the_scores(seed):
     problem = random_problem(seed, n_unlabelled=6)
     rng = np.random.default_rng(seed)
     upper = rng.uniform(0.1, 3.0, len(problem.known))
-    problem = problem.with_upper(upper)
+    problem = replace(problem, upper=upper)
     scores = 2.0 * rng.normal(size=len(problem.known))
     cheapest = min(primal(problem, labels, scores, 0.0) for labels in all_labellings(problem))
     found = problem.relabelled(scores)

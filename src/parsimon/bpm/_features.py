@@ -5,6 +5,7 @@ the columns of some rows, the centres, and F at new rows needs similarities with
 What the centres leave out of a row's prior variance is kept, and counts as noise of that row.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -25,7 +26,7 @@ from parsimon.kernels import (
     SquaredExponential,
     from_sklearn,
 )
-from parsimon.linalg import PivotedCholesky, pivoted_cholesky
+from parsimon.linalg import pivoted_cholesky
 
 # Widths are compared on so many rows.
 COMPARED_ROWS = 400
@@ -123,14 +124,10 @@ class KernelFeatures:
                 f"The kernel of row {int(np.argmin(np.isfinite(diagonal)))} with itself is not "
                 "finite; give columns in larger units, or standardise=True."
             )
-        low = pivoted_cholesky(
-            lambda some, columns: kernel.gram(rows[some], rows[columns]),
-            diagonal,
-            tol=LEFT_OUT * float(np.mean(diagonal)),
-            max_rank=MOST_CENTRES,
+        pivots, root, design = _factorise(
+            lambda some, columns: kernel.gram(rows[some], rows[columns]), diagonal
         )
-        own = cls(standard, kernel, rows[low.pivots], _root(low))
-        return own, _design(low)
+        return cls(standard, kernel, rows[pivots], root), design
 
     def at(self, X: Array) -> DesignAt:
         """Return the design at rows of the user's table."""
@@ -167,13 +164,10 @@ class GramFeatures:
             )
         _refuse_indefinite(gram)
         diagonal = np.diagonal(gram)[used]
-        low = pivoted_cholesky(
-            lambda some, columns: gram[np.ix_(used[some], used[columns])],
-            diagonal,
-            tol=LEFT_OUT * float(np.mean(diagonal)),
-            max_rank=MOST_CENTRES,
+        pivots, root, design = _factorise(
+            lambda some, columns: gram[np.ix_(used[some], used[columns])], diagonal
         )
-        return cls(used[low.pivots], _root(low), float(np.mean(diagonal))), _design(low)
+        return cls(used[pivots], root, float(np.mean(diagonal))), design
 
     def at(self, X: Array) -> DesignAt:
         """Return the design from similarities with all training rows, shape (m, n)."""
@@ -195,12 +189,16 @@ def _refuse_indefinite(gram: Array) -> None:
 Features: TypeAlias = LinearFeatures | KernelFeatures | GramFeatures
 
 
-def _root(low: PivotedCholesky) -> Array:
-    return np.ascontiguousarray(low.factor[low.pivots])
-
-
-def _design(low: PivotedCholesky) -> DesignAt:
-    return DesignAt(np.column_stack([low.factor, np.ones(len(low.factor))]), low.residual)
+def _factorise(
+    block: Callable[[Indices, Indices], Array], diagonal: Array
+) -> tuple[Indices, Array, DesignAt]:
+    """Return the centres of a kernel matrix, the root of their part of it, and the design."""
+    low = pivoted_cholesky(
+        block, diagonal, tol=LEFT_OUT * float(np.mean(diagonal)), max_rank=MOST_CENTRES
+    )
+    design = np.column_stack([low.factor, np.ones(len(low.factor))])
+    root = np.ascontiguousarray(low.factor[low.pivots])
+    return low.pivots, root, DesignAt(design, low.residual)
 
 
 def _at_centres(cross: Array, root: Array, own: Array) -> DesignAt:

@@ -1,6 +1,6 @@
 r"""The machines of a front: their rows, their figures, and each as an ordinary classifier.
 
-`FrontSVC` is one machine; its own `fit` solves the exact problem at its C. `machines_found` turns
+`FrontSVC` is one machine; its own `fit` solves the exact problem at its C. `describe_search` turns
 what a search returned into a `Front` whose solutions are such classifiers, with all that is known
 of each on training rows and on rows held out. A row that is there twice is never on both sides of
 that split.
@@ -41,7 +41,7 @@ from parsimon.svm._front import (
     margin_terms,
     prices,
 )
-from parsimon.svm._gram import BinaryKernelMachine, Gram, fit_gram
+from parsimon.svm._gram import BinaryKernelMachine, Gram, copy_columns, fit_gram
 from parsimon.svm._pairs import Slopes, cross_fit_slopes, fit_slopes
 from parsimon.svm.indefinite import Definiteness, TrainingMatrix, training_matrix
 
@@ -311,8 +311,7 @@ class FrontMachines:
 
     Shapes: alpha (k, n), bias (k,).
 
-    template: Not fitted, with the options of the search.
-    header: Number of columns of the user's table, and their names or None.
+    template: Not fitted, with the options of the search and the columns of the user's table.
     columns (k,): All that is known of each machine, by name.
     is_dual: Whether they come from the printed objectives, so that they have no price of their own.
     holdout: The rows held out, if any were.
@@ -320,7 +319,6 @@ class FrontMachines:
 
     basis: TrainedRows
     template: FrontSVC
-    header: tuple[int, AnyArray | None]
     alpha: Array
     bias: Array
     columns: Mapping[str, Array]
@@ -350,10 +348,7 @@ class FrontMachines:
 
     def __call__(self, index: int) -> FrontSVC:
         """Return the classifier at a place of the front."""
-        model = self.unfitted(index)
-        model.n_features_in_, names = self.header
-        if names is not None:
-            model.feature_names_in_ = names
+        model = copy_columns(self.template, self.unfitted(index))
         alpha, bias = self.alpha[index], float(self.bias[index])
         return settle_machine(model, alpha, bias, self.basis, self._slopes(alpha, bias))
 
@@ -411,14 +406,12 @@ def list_rules(is_dual: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*_shown(is_dual), *more)))
 
 
-def machines_found(
+def describe_search(
     result: SearchResult,
     problem: MarginProblem,
     basis: TrainedRows,
     holdout: Holdout | None,
-    *,
     template: FrontSVC,
-    header: tuple[int, AnyArray | None],
 ) -> tuple[FrontMachines, Figures, int]:
     """Return the machines that a search found, what rules may refer to, and the constant's place.
 
@@ -441,9 +434,7 @@ def machines_found(
         machine_front({name: c[kept] for name, c in columns.items()}, is_dual=is_dual).rows
     ]
     ordered = {name: column[order] for name, column in columns.items()}
-    machines = FrontMachines(
-        basis, template, header, alpha[order], bias[order], ordered, is_dual, holdout
-    )
+    machines = FrontMachines(basis, template, alpha[order], bias[order], ordered, is_dual, holdout)
     # Worth having is what errs less than the constant machine, the first.
     errors = columns["training_error" if holdout is None else "holdout_error"]
     better = errs_less(errors, errors[0])[order]

@@ -226,6 +226,14 @@ class KernelMachine(BaseEstimator):
         return tags
 
 
+def copy_columns(source: Any, model: Any) -> Any:
+    """Return a model that knows the columns of the table that another estimator was fitted to."""
+    model.n_features_in_ = source.n_features_in_
+    if hasattr(source, "feature_names_in_"):
+        model.feature_names_in_ = source.feature_names_in_
+    return model
+
+
 class BinaryKernelMachine(ClassifierMixin, KernelMachine):
     """A classifier of two classes."""
 

@@ -12,6 +12,7 @@ together.
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -109,7 +110,7 @@ def annealed(
     upper = problem.upper.copy()
     for halvings in range(_HALVINGS, 0, -1):
         upper[problem.unlabelled] = problem.upper[problem.unlabelled] * 0.5**halvings
-        labels = descend(problem.with_upper(upper), labels, deadline=deadline).labels
+        labels = descend(replace(problem, upper=upper), labels, deadline=deadline).labels
     return descend(problem, labels, deadline=deadline)
 
 
@@ -135,7 +136,7 @@ def greedy(
         for _ in range(10 * problem.n_unlabelled):
             upper = problem.upper.copy()
             upper[problem.unlabelled] *= np.where(labels > 0, share[1], share[0])
-            fit, n_fits = problem.with_upper(upper).fit(labels), n_fits + 1
+            fit, n_fits = replace(problem, upper=upper).fit(labels), n_fits + 1
             swapped = _swapped(problem, fit)
             if swapped is None or is_late(deadline):
                 break

@@ -8,7 +8,7 @@ alternates between the two.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -98,10 +98,6 @@ class TransductiveProblem:
         signs = self.known.copy()
         signs[self.unlabelled] = labels
         return signs
-
-    def with_upper(self, upper: Array) -> "TransductiveProblem":
-        """Return the problem with other costs."""
-        return replace(self, upper=upper)
 
     def fit(
         self, labels: Array, *, start: Array | None = None, tol: float = TOLERANCE

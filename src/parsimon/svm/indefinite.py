@@ -56,7 +56,38 @@ class KernelSpectrum:
 
     def plot(self, ax: "Axes | None" = None, *, n_shown: int | None = 20) -> "Axes":
         """Draw the largest eigenvalues, all with None, the negative ones in another colour."""
-        return plot_spectrum(self, ax=ax, n_shown=n_shown)
+        from matplotlib.ticker import MaxNLocator
+
+        values = self.eigenvalues
+        n_shown = (
+            len(values) if n_shown is None else min(check_count("n_shown", n_shown), len(values))
+        )
+        largest = np.sort(np.argsort(-np.abs(values), kind="stable")[:n_shown])
+        shown = values[largest]
+        negative = largest >= len(values) - self.n_negative
+        places = np.arange(1, n_shown + 1)
+        with figure_style():
+            ax = new_axes(ax)
+            width = 0.8 if n_shown <= 60 else 1.0
+            for mask, colour, label in (
+                (~negative, BLUE, "positive or zero"),
+                (negative, VERMILION, "negative"),
+            ):
+                if mask.any():
+                    ax.bar(places[mask], shown[mask], width=width, color=colour, label=label)
+            ax.axhline(0.0, color=GREY, linewidth=0.8)
+            every = "Eigenvalues" if n_shown == len(values) else f"The {n_shown} largest in size"
+            ax.set_xlabel(f"{every}, in descending order")
+            ax.set_ylabel("Eigenvalue")
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+            ax.grid(visible=False, axis="x")
+            ax.margins(y=0.1)
+            ax.set_xlim(0.4, n_shown + 0.6)
+            ax.set_title(_title(self), loc="left")
+            if negative.any():
+                ax.legend(loc="upper right")
+                _mark_smallest(ax, n_shown, self.smallest)
+        return ax
 
 
 class Repair(NamedTuple):
@@ -234,42 +265,6 @@ def _has_cholesky_factor(matrix: Array) -> bool:
         return False
     raised = matrix + TOLERANCE * largest * np.eye(len(matrix))
     return bool(dpotrf(raised, lower=1, overwrite_a=1)[1] == 0)
-
-
-def plot_spectrum(
-    spectrum: KernelSpectrum, *, ax: "Axes | None" = None, n_shown: int | None = 20
-) -> "Axes":
-    """Draw eigenvalues in descending order, the negative ones in another colour."""
-    from matplotlib.ticker import MaxNLocator
-
-    values = spectrum.eigenvalues
-    n_shown = len(values) if n_shown is None else min(check_count("n_shown", n_shown), len(values))
-    largest = np.sort(np.argsort(-np.abs(values), kind="stable")[:n_shown])
-    shown = values[largest]
-    negative = largest >= len(values) - spectrum.n_negative
-    places = np.arange(1, n_shown + 1)
-    with figure_style():
-        ax = new_axes(ax)
-        width = 0.8 if n_shown <= 60 else 1.0
-        for mask, colour, label in (
-            (~negative, BLUE, "positive or zero"),
-            (negative, VERMILION, "negative"),
-        ):
-            if mask.any():
-                ax.bar(places[mask], shown[mask], width=width, color=colour, label=label)
-        ax.axhline(0.0, color=GREY, linewidth=0.8)
-        every = "Eigenvalues" if n_shown == len(values) else f"The {n_shown} largest in size"
-        ax.set_xlabel(f"{every}, in descending order")
-        ax.set_ylabel("Eigenvalue")
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.grid(visible=False, axis="x")
-        ax.margins(y=0.1)
-        ax.set_xlim(0.4, n_shown + 0.6)
-        ax.set_title(_title(spectrum), loc="left")
-        if negative.any():
-            ax.legend(loc="upper right")
-            _mark_smallest(ax, n_shown, spectrum.smallest)
-    return ax
 
 
 def _mark_smallest(ax: "Axes", place: int, smallest: float) -> None:

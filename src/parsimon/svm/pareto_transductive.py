@@ -40,7 +40,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Checkpoint, Front, choose
 from parsimon.pareto.choose import Figures, Rule, check_rule
 from parsimon.pareto.estimator import FrontEstimator
-from parsimon.svm._gram import BinaryKernelMachine
+from parsimon.svm._gram import BinaryKernelMachine, copy_columns
 from parsimon.svm._transductive_front import (
     DUAL_NAMES,
     PRIMAL_NAMES,
@@ -222,15 +222,8 @@ class ParetoTransductiveSVC(BinaryKernelMachine, FrontEstimator):
         self.stopped_by_ = result.stopped_by
         # The front of the result says so clearly if no machine keeps the class ratio.
         directions = result.front.directions
-        names = getattr(self, "feature_names_in_", None)
-        machines = TransductiveMachines(
-            self._template(),
-            given,
-            X,
-            self.classes_,
-            (self.n_features_in_, names),
-            result.solutions,
-        )
+        template = copy_columns(self, self._template())
+        machines = TransductiveMachines(template, given, X, self.classes_, result.solutions)
         front = Front(
             result.values,
             directions.names,
@@ -326,8 +319,7 @@ class ParetoTransductiveSVC(BinaryKernelMachine, FrontEstimator):
 class TransductiveMachines:
     """What a search found; called with a place it returns the classifier there.
 
-    template: Not fitted, with the options of the search.
-    header: Number of columns of the user's table, and their names or None.
+    template: Not fitted, with the options of the search and the columns of the user's table.
     rows (k, n + 1): Coefficients and bias.
     """
 
@@ -335,15 +327,11 @@ class TransductiveMachines:
     given: TransductiveRows
     X: Array
     classes: AnyArray
-    header: tuple[int, AnyArray | None]
     rows: Array
 
     def __call__(self, index: int) -> TransductiveSVC:
-        model, machine = clone(self.template), self.rows[index]
+        model, machine = copy_columns(self.template, clone(self.template)), self.rows[index]
         model.classes_ = self.classes
-        model.n_features_in_, names = self.header
-        if names is not None:
-            model.feature_names_in_ = names
         return settle_labels(model, self.given, machine[None, :-1], machine[-1:], self.X)
 
 
