@@ -63,8 +63,7 @@ class Standard(NamedTuple):
 
     def rows(self, X: Array) -> Array:
         """Return rows in these units, shape (m, d)."""
-        standard: Array = (X - self.centre) / self.unit
-        return standard
+        return (X - self.centre) / self.unit
 
     def columns(self, X: Array) -> Array:
         """Return rows in these units with a constant behind them, shape (m, d + 1)."""
@@ -75,8 +74,7 @@ def units(variance: Array, centre: Array) -> Array:
     """Return standard deviations; one where they are nothing but rounding of the centre."""
     unit = np.sqrt(np.maximum(variance, 0.0))
     varies = unit > 64 * np.finfo(np.float64).eps * np.abs(centre)
-    found: Array = np.where(varies & (unit > 0), unit, 1.0)
-    return found
+    return np.where(varies & (unit > 0), unit, 1.0)
 
 
 class DesignAt(NamedTuple):
@@ -190,7 +188,7 @@ Features: TypeAlias = LinearFeatures | KernelFeatures | GramFeatures
 
 
 def _factorise(
-    block: Callable[[Indices, Indices], Array], diagonal: Array
+    block: Callable[[Any, Any], Array], diagonal: Array
 ) -> tuple[Indices, Array, DesignAt]:
     """Return the centres of a kernel matrix, the root of their part of it, and the design."""
     low = pivoted_cholesky(

@@ -138,8 +138,7 @@ class Belief:
         """Return the shares of wrong labels, shape (k,)."""
         if prior.label_noise != "learn":
             return np.full(len(self.shift), float(prior.label_noise))
-        found: Array = (SEEN_WRONG + self.wrong) / (SEEN_WRONG + SEEN_RIGHT + self.weight)
-        return found
+        return (SEEN_WRONG + self.wrong) / (SEEN_WRONG + SEEN_RIGHT + self.weight)
 
 
 @dataclass(frozen=True)

@@ -55,8 +55,7 @@ class GaussianWeights(NamedTuple):
     @property
     def covariance(self) -> Array:
         """Covariance of the weights, shape (p, p)."""
-        square: Array = self.root @ self.root.T
-        return square
+        return self.root @ self.root.T
 
     def latent(self, design: Array, extra: Array) -> Latent:
         """Return latent values at rows of a design (m, p), with variance of their own (m,)."""
@@ -143,8 +142,7 @@ def leave_one_out(terms: LabelTerms, found: WeightPosterior) -> Array:
     precision, shift = (site * share for site in found.sites)
     hole = cavity(found.marginal, Sites(precision, shift))
     chance = terms.flip + (1.0 - 2.0 * terms.flip) * terms.own_probability(hole)
-    logs: Array = np.log(np.maximum(chance, np.finfo(np.float64).tiny))
-    return logs
+    return np.log(np.maximum(chance, np.finfo(np.float64).tiny))
 
 
 @dataclass(frozen=True)

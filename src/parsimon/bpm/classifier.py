@@ -336,8 +336,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         if len(latents) == 1:
             return probit_of_share(latents[0], self._noise())
         chances = divide_by_sum([positive_share(part, self._noise()) for part in latents])
-        logs: Array = np.log(np.maximum(chances, np.finfo(np.float64).tiny))
-        return logs
+        return np.log(np.maximum(chances, np.finfo(np.float64).tiny))
 
     def latent(self, X: Any, *, return_std: bool = False) -> Any:
         """Return the latent function at new rows.

@@ -42,8 +42,7 @@ class LookedUp:
 
     def gram(self, X: AnyArray, Y: AnyArray) -> Array:
         """Return the similarities of the rows with these numbers; X (n, 1), Y (m, 1)."""
-        found: Array = self.matrix[np.ix_(self._numbers(X), self._numbers(Y))]
-        return found
+        return self.matrix[np.ix_(self._numbers(X), self._numbers(Y))]
 
     def _numbers(self, X: AnyArray) -> Indices:
         if X.shape[1] != 1:

@@ -209,8 +209,7 @@ def kernel_gamma_ep(
 
 def kernel_weights(found: GammaPosterior, y: Array) -> Array:
     """Return b with latent mean ``K(X_star, X) @ b`` from `kernel_gamma_ep`, shape (n,)."""
-    weights: Array = np.asarray(y) * (found.shift - found.precision * found.mean)
-    return weights
+    return np.asarray(y) * (found.shift - found.precision * found.mean)
 
 
 @dataclass(frozen=True)

@@ -345,8 +345,7 @@ class BoundTree(_UnitCube):
                 goes_right = np.take_along_axis(above, node[:, None, :], axis=1)[:, 0]
                 node = 2 * node + 1 + goes_right
             leaves = theta[:, 2 * n_nodes :] >= 0.5
-            found: Mask = np.take_along_axis(leaves, node - n_nodes, axis=1)
-            return found
+            return np.take_along_axis(leaves, node - n_nodes, axis=1)
 
         return labels
 
@@ -377,8 +376,7 @@ class BoundRuleList(_UnitCube):
             answers = theta[:, 3 * r :] >= 0.5
             # The first rule that holds; the last answer is for rows where none does.
             first = np.where(holds.any(axis=1), holds.argmax(axis=1), r)
-            found: Mask = np.take_along_axis(answers, first, axis=1)
-            return found
+            return np.take_along_axis(answers, first, axis=1)
 
         return labels
 

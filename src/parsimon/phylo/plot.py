@@ -373,8 +373,7 @@ def _towards(heads: Array, edge: float, bottom: float, top: float) -> Array:
     """Return heights of labels: with the arrows to the edge, but not far, as some are steep."""
     run = np.maximum(np.abs(heads[:, 0]), 1e-9 * abs(edge))
     beyond = np.clip(heads[:, 1] * (abs(edge) / run), bottom, top)
-    heights: Array = heads[:, 1] + _BEND * (beyond - heads[:, 1])
-    return heights
+    return heads[:, 1] + _BEND * (beyond - heads[:, 1])
 
 
 def _write(axes: "Axes", label: str, head: Array, place: tuple[float, float]) -> None:

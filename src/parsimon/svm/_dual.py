@@ -104,8 +104,7 @@ class Dual:
 
     def scores(self, alpha: Array, bias: float = 0.0) -> Array:
         """Return the decision function at the training rows, shape (n,)."""
-        scores: Array = self.kernel @ (alpha * self.signs) + bias
-        return scores
+        return self.kernel @ (alpha * self.signs) + bias
 
     def signed_box(self) -> tuple[Array, Array]:
         """Return the least and the greatest values of ``alpha * signs``."""
@@ -410,8 +409,7 @@ def feasible(dual: Dual, alpha: Array) -> Array:
     factors = [
         np.divide(least, side, out=np.zeros_like(side), where=side > 0) for side in (up, down)
     ]
-    shrunk: Array = inside * np.where(positive, factors[0][..., None], factors[1][..., None])
-    return shrunk
+    return inside * np.where(positive, factors[0][..., None], factors[1][..., None])
 
 
 def _suits_libsvm(dual: Dual) -> bool:

@@ -80,8 +80,7 @@ class MarginProblem:
 
     def scores(self, alpha: Array) -> Array:
         """Return the functions' values without bias, shape (k, n), of rows of dual variables."""
-        values: Array = (alpha * self.signs) @ self.kernel
-        return values
+        return (alpha * self.signs) @ self.kernel
 
     def objectives(self, alpha: Array) -> Array:
         """Return margin term and hinge loss at the best bias, shape (k, 2)."""
@@ -108,8 +107,7 @@ def hinge_losses(decisions: Array, signs: Array, weights: Array) -> Array:
 
     Shapes: decisions (k, n), signs, weights (n,).
     """
-    losses: Array = np.maximum(1.0 - decisions * signs, 0.0) @ weights
-    return losses
+    return np.maximum(1.0 - decisions * signs, 0.0) @ weights
 
 
 def best_bias(scores: Array, signs: Array, weights: Array) -> Array:

@@ -194,8 +194,7 @@ class Expansion:
     def __call__(self, X: Array) -> Array:
         if not len(self.coefficients):
             return np.full(len(X), self.bias)
-        values: Array = self.gram.between(X) @ self.coefficients + self.bias
-        return values
+        return self.gram.between(X) @ self.coefficients + self.bias
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,8 +220,7 @@ class TrainedRows:
         signed = alpha * np.where(self.rows.y == 1, 1.0, -1.0)
         if self.map is None:
             return signed
-        mapped: Array = signed @ self.map.T
-        return mapped
+        return signed @ self.map.T
 
 
 def two_classes(y: Any, sample_weight: Any) -> tuple[AnyArray, Indices, Array]:
@@ -483,8 +481,7 @@ def error_rates(decisions: Array, signs: Array, weights: Array) -> Array:
 
 def errs_less(errors: Array, baseline: float) -> Mask:
     """Tell which errors are below that of a prediction that needs no machine, shape (k,)."""
-    less: Mask = errors.round(_DIGITS) < round(float(baseline), _DIGITS)
-    return less
+    return errors.round(_DIGITS) < round(float(baseline), _DIGITS)
 
 
 def _reference_bias(problem: MarginProblem, alpha: Array, scores: Array) -> Array:

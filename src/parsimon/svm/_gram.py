@@ -286,8 +286,7 @@ class EvolutionaryMachine(KernelMachine):
         """Return what the machines say of new rows, shape (m,) or (m, n_machines)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        decisions: Array = self._expansion.between(X) @ self._coefficients + self.intercept_
-        return decisions
+        return self._expansion.between(X) @ self._coefficients + self.intercept_
 
     def _store_fits(self, made: TrainingMatrix, fits: list[FittedDual]) -> None:
         """Keep how fits went, and of which kernel matrix; the least welcome ending of several."""

@@ -307,13 +307,13 @@ def _share_from(
         gains = [
             problem.gains(fit.scores) for problem, fit in zip(problems, best.fits, strict=True)
         ]
-        codes = assign_classes(np.column_stack(gains), bounds)
-        if np.array_equal(codes, best.codes) or is_late(deadline):
+        better = assign_classes(np.column_stack(gains), bounds)
+        if np.array_equal(better, codes) or is_late(deadline):
             break
-        following = _fit_shared(problems, codes, best)
+        following = _fit_shared(problems, better, best)
         if not is_lower(following.objective, best.objective):
             break
-        best = following
+        best, codes = following, better
     return best
 
 

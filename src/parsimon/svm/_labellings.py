@@ -151,8 +151,7 @@ def inductive_scores(problem: TransductiveProblem) -> Array:
     rows = problem.labelled
     signs = problem.known[rows]
     found = machine(problem.kernel[np.ix_(rows, rows)], signs, problem.upper[rows])
-    scores: Array = problem.kernel[:, rows] @ (found.alpha * signs) + found.bias
-    return scores
+    return problem.kernel[:, rows] @ (found.alpha * signs) + found.bias
 
 
 def _swapped(problem: TransductiveProblem, fit: LabellingFit) -> Array | None:
@@ -172,8 +171,7 @@ def _swapped(problem: TransductiveProblem, fit: LabellingFit) -> Array | None:
 
 def nearest_order(distances: Array) -> Indices:
     """Return, for each row, all rows from the nearest (itself) to the farthest, shape (n, n)."""
-    order: Indices = np.argsort(distances, axis=1, kind="stable")
-    return order
+    return np.argsort(distances, axis=1, kind="stable")
 
 
 def cross_labellings(

@@ -68,8 +68,7 @@ def votes_and_margins(decisions: Array, n_classes: int) -> Array:
         votes[:, second] += decision < 0
         margins[:, first] += decision
         margins[:, second] -= decision
-    summed: Array = votes + margins / (3.0 * (np.abs(margins) + 1.0))
-    return summed
+    return votes + margins / (3.0 * (np.abs(margins) + 1.0))
 
 
 def shown_coefficients(
@@ -326,5 +325,4 @@ def _shares_left_out(signs: Array, copies: Array, n_folds: int, rng: np.random.G
         first[rng.permutation(members)] = np.arange(len(members)) % n_folds
     parts = np.minimum(copies, n_folds)
     steps = (np.arange(n_folds) - first[:, None]) % n_folds
-    shares: Array = np.where(steps < parts[:, None], 1.0 / parts[:, None], 0.0)
-    return shares
+    return np.where(steps < parts[:, None], 1.0 / parts[:, None], 0.0)

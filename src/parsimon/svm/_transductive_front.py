@@ -93,8 +93,7 @@ class DualObjectives:
 
     def signed(self, variables: Array) -> Array:
         """Return multipliers times labels, the coefficients of the machines, shape (k, n)."""
-        signed: Array = variables * np.where(self.problem.known == 0, 1.0, self.problem.known)
-        return signed
+        return variables * np.where(self.problem.known == 0, 1.0, self.problem.known)
 
 
 @dataclass(frozen=True)
