@@ -206,7 +206,7 @@ def _at_centres(cross: Array, root: Array, own: Array) -> DesignAt:
     return DesignAt(np.column_stack([factor, np.ones(len(cross))]), extra)
 
 
-def chosen_features(
+def choose_features(
     options: Any, X: Array, terms: LabelTerms, weights: Array
 ) -> tuple[KernelFeatures, Any]:
     """Return features of the kernel that an estimator names, and their design at the rows.
@@ -216,16 +216,16 @@ def chosen_features(
     if isinstance(options.kernel, str):
         is_raw = not options.standardise
         standard = Standard.none(X.shape[1]) if is_raw else Standard.of(X, weights)
-        kernel = _named(options, standard.rows(X), terms, weights)
+        kernel = _choose_kernel(options, standard.rows(X), terms, weights)
     else:
         standard = Standard.none(X.shape[1])
-        kernel = _given(options.kernel)
+        kernel = _read_kernel(options.kernel)
         if options.width is not None:
-            kernel = _climbed(kernel, X, terms, weights)
+            kernel = _climb_evidence(kernel, X, terms, weights)
     return KernelFeatures.of(kernel, standard, X)
 
 
-def _given(spec: Any) -> Kernel:
+def _read_kernel(spec: Any) -> Kernel:
     from sklearn.gaussian_process.kernels import Kernel as ScikitKernel
 
     if isinstance(spec, Kernel):
@@ -240,7 +240,7 @@ def _given(spec: Any) -> Kernel:
     )
 
 
-def _named(options: Any, rows: Array, terms: LabelTerms, weights: Array) -> Kernel:
+def _choose_kernel(options: Any, rows: Array, terms: LabelTerms, weights: Array) -> Kernel:
     """Return a kernel of standard rows by its name, its width as asked."""
     name, k = options.kernel, rows.shape[1]
     if name == "poly":
@@ -252,7 +252,7 @@ def _named(options: Any, rows: Array, terms: LabelTerms, weights: Array) -> Kern
         )
     usual = np.sqrt(k) if name == "rbf" else float(k)
     if options.prior == "ard" and name == "rbf":
-        return _climbed(SquaredExponential(range(k), (usual,) * k), rows, terms, weights)
+        return _climb_evidence(SquaredExponential(range(k), (usual,) * k), rows, terms, weights)
     make = SquaredExponential if name == "rbf" else Laplacian
     if isinstance(options.width, int | float):
         return make(lengthscale=float(options.width))
@@ -277,7 +277,7 @@ def _named(options: Any, rows: Array, terms: LabelTerms, weights: Array) -> Kern
     return make(lengthscale=usual * float(np.exp(best.x)))
 
 
-def _climbed(kernel: Kernel, X: Array, terms: LabelTerms, weights: Array) -> Kernel:
+def _climb_evidence(kernel: Kernel, X: Array, terms: LabelTerms, weights: Array) -> Kernel:
     """Return a kernel with hyperparameters of greatest evidence under the probit."""
     if not len(kernel.theta):
         return kernel

@@ -445,7 +445,7 @@ class BoundYesNoRule(BoundRule):
         return np.where(width > 0, width, 1.0) / 3
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
-        return np.column_stack([_drawn(prior, n, rng) for prior in self.priors])
+        return np.column_stack([_draw_prior(prior, n, rng) for prior in self.priors])
 
     def log_prior(self, theta: Array) -> Array:
         logs = [_log_density(prior, theta[:, j]) for j, prior in enumerate(self.priors)]
@@ -504,7 +504,7 @@ def _as_prior(given: Any) -> Any:
     return kind, first, second
 
 
-def _drawn(prior: Any, n: int, rng: np.random.Generator) -> Array:
+def _draw_prior(prior: Any, n: int, rng: np.random.Generator) -> Array:
     if not isinstance(prior, tuple):
         return np.asarray(prior.rvs(size=n, random_state=rng), dtype=np.float64)
     kind, first, second = prior

@@ -168,7 +168,7 @@ class EvolutionOptions:
 _MOST_SWITCHED = 0.3
 
 
-def varied(dual: Dual, parents: Array, mates: Array, rng: np.random.Generator) -> Array:
+def vary(dual: Dual, parents: Array, mates: Array, rng: np.random.Generator) -> Array:
     """Return children, shape (k, n), in the box and on the plane.
 
     Every second child takes half of the variables of a mate; then some are switched: off if they
@@ -290,7 +290,7 @@ class MemeticEvolution:
     def children(self, state: Generation, rng: np.random.Generator) -> DualPoints:
         points, k = state.points, self.options.population_size
         parents, mates = (_winners(len(points), k, rng) for _ in range(2))
-        alpha = varied(self.dual, points.alpha[parents], points.alpha[mates], rng)
+        alpha = vary(self.dual, points.alpha[parents], points.alpha[mates], rng)
         return points.changed(self.dual, parents, alpha)
 
     def climbed(self, points: DualPoints) -> Generation:

@@ -206,10 +206,10 @@ class AscentMutation:
         if switched.any():
             drawn = HybridMutation()(children[switched], space, rng)
             children[switched] = np.minimum(drawn, price[switched, None] * self.problem.weights)
-        return climbed(self.problem, children, price, n_steps=self.n_steps)
+        return climb_rows(self.problem, children, price, n_steps=self.n_steps)
 
 
-def climbed(problem: MarginProblem, alpha: Array, price: Array, *, n_steps: int) -> Array:
+def climb_rows(problem: MarginProblem, alpha: Array, price: Array, *, n_steps: int) -> Array:
     """Climb a few steps in the dual of each row's own price, all rows side by side.
 
     Each step moves the pair of variables that libsvm would choose, by second-order information
@@ -301,7 +301,7 @@ def removal_order(values: Array) -> Indices:
     return order[np.array(removed + ends, dtype=np.intp)]
 
 
-def seeds(
+def solve_prices(
     problem: MarginProblem, C: Array, *, tol: float = 1e-3, deadline: float | None = None
 ) -> Array:
     """Return the exact dual variables for some C, shape (k, n), in their order.
@@ -317,7 +317,7 @@ def seeds(
     return np.array(found)
 
 
-def interpolated(known: Array, C_known: Array, C: Array) -> Array:
+def interpolate(known: Array, C_known: Array, C: Array) -> Array:
     """Return dual variables for more C, by linear interpolation in C between neighbours.
 
     Shapes: known (k, n), C_known (k,), C (m,) -> (m, n).
@@ -343,8 +343,8 @@ def evolve_front(
     """Search for the front of margin term and hinge loss between a few exact machines."""
     least, most = C_range
     C_seeds = np.geomspace(least, most, max(2, min(n_seeds, n_points)))
-    known = seeds(problem, C_seeds, deadline=deadline)
-    start = interpolated(known, C_seeds[: len(known)], _start_prices(C_seeds, n_points))
+    known = solve_prices(problem, C_seeds, deadline=deadline)
+    start = interpolate(known, C_seeds[: len(known)], _start_prices(C_seeds, n_points))
     ends = problem.objectives(known)
     return nsga2(
         problem.objectives,

@@ -448,10 +448,12 @@ def describe_machines(
     bias = best_bias(scores, problem.signs, problem.weights)
     if is_dual:
         bias[1:] = _reference_bias(problem, alpha[1:], scores[1:])
-    return bias, measured(problem, alpha, scores, bias)
+    return bias, measure_machines(problem, alpha, scores, bias)
 
 
-def measured(problem: MarginProblem, alpha: Array, scores: Array, bias: Array) -> dict[str, Array]:
+def measure_machines(
+    problem: MarginProblem, alpha: Array, scores: Array, bias: Array
+) -> dict[str, Array]:
     """Return the figures of machines on their training rows, by name, each of shape (k,)."""
     terms = margin_terms(alpha * problem.signs, scores)
     with np.errstate(divide="ignore", invalid="ignore"):

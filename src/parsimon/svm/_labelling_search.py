@@ -3,7 +3,7 @@
 `find_labels` is the entry to the searches of two classes: the evolution and the greedy solver of
 `_labellings`, and here `exhaust`, which proves its labelling the best by branch and bound. With
 more than two classes `share_labels` looks for one labelling that the machines of all classes
-share. `chosen_price` and `weigh` are what keeps the defaults from harm: the labelled rows, left
+share. `choose_price` and `weigh` are what keeps the defaults from harm: the labelled rows, left
 out in turn, say which price of slack to take and whether labels travel along neighbours as well as
 the machine of the labelled rows predicts.
 """
@@ -446,7 +446,7 @@ def weigh(given: TransductiveRows, C: float) -> SpreadEvidence:
     )
 
 
-def chosen_price(given: TransductiveRows) -> float:
+def choose_price(given: TransductiveRows) -> float:
     """Return the price of slack, 1 unless the labelled rows left out clearly prefer a higher one.
 
     Of the prices whose hinge losses of rows left out are less by a paired t test at 1 per cent, it

@@ -137,7 +137,7 @@ def greedy(
             upper = problem.upper.copy()
             upper[problem.unlabelled] *= np.where(labels > 0, share[1], share[0])
             fit, n_fits = replace(problem, upper=upper).fit(labels), n_fits + 1
-            swapped = _swapped(problem, fit)
+            swapped = _swap_worst(problem, fit)
             if swapped is None or is_late(deadline):
                 break
             labels = swapped
@@ -154,7 +154,7 @@ def inductive_scores(problem: TransductiveProblem) -> Array:
     return problem.kernel[:, rows] @ (found.alpha * signs) + found.bias
 
 
-def _swapped(problem: TransductiveProblem, fit: LabellingFit) -> Array | None:
+def _swap_worst(problem: TransductiveProblem, fit: LabellingFit) -> Array | None:
     """Return the labels after exchanging the worst positive and the worst negative, if it helps."""
     slack = np.maximum(0.0, 1.0 - fit.labels * fit.scores[problem.unlabelled])
     positive, negative = fit.labels > 0, fit.labels < 0
@@ -185,7 +185,7 @@ def cross_labellings(
     return np.where(chosen, second, first)
 
 
-def mutated(labels: Array, order: Indices, rng: np.random.Generator) -> Array:
+def mutate(labels: Array, order: Indices, rng: np.random.Generator) -> Array:
     """Return a labelling with single flips, one exchanged pair, or a flipped region."""
     kind = rng.random()
     if kind < 0.25:
@@ -434,7 +434,7 @@ def _generation(
         labels = parent.labels
         if rng.random() < CROSSOVER_RATE:
             labels = cross_labellings(labels, other.labels, order, rng)
-        labels = problem.repaired(mutated(labels, order, rng), parent.scores)
+        labels = problem.repaired(mutate(labels, order, rng), parent.scores)
         if is_late(deadline):
             return
         # Where everything near was tried, chance looks elsewhere.

@@ -164,7 +164,7 @@ def _slope(sizes: Array, targets: Array, weights: Array, which: Mask) -> float |
     return float(np.exp(0.5 * (low + high))) / unit
 
 
-def coupled(pairwise: Array, n_classes: int) -> Array:
+def couple(pairwise: Array, n_classes: int) -> Array:
     """Return class probabilities that fit pairwise ones best.
 
     Shapes: pairwise (m, n_pairs) -> (m, n_classes).
@@ -190,7 +190,7 @@ def coupled(pairwise: Array, n_classes: int) -> Array:
     return normalised
 
 
-def agreeing(probabilities: Array, winners: Indices) -> Array:
+def agree(probabilities: Array, winners: Indices) -> Array:
     """Return the nearest probabilities whose greatest is that of the winner.
 
     The winner and the classes above it are given their common mean, the winner a trifle more.

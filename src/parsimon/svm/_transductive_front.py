@@ -227,7 +227,7 @@ def search_primal(
     last = halfway if is_late(halfway) else deadline
     machines = exact_machines(problem, fits, deadline=deadline)
     evaluate = PrimalObjectives(problem, weights)
-    start = _filled(machines, evaluate, population_size, rng)
+    start = _fill_population(machines, evaluate, population_size, rng)
     result = nsga2(
         evaluate,
         Box(-np.inf, np.inf, n_variables=len(problem.known) + 1),
@@ -297,7 +297,7 @@ def primal_machines(problem: TransductiveProblem, variables: Array) -> Array:
     return made
 
 
-def _filled(
+def _fill_population(
     machines: Array, evaluate: PrimalObjectives, size: int, rng: np.random.Generator
 ) -> Array:
     """Return as many different machines as the population has.

@@ -17,7 +17,7 @@ from parsimon.svm._labelling_search import (
     METHODS,
     LabelledMachines,
     LabellingOptions,
-    chosen_price,
+    choose_price,
     find_machines,
     inductive_machines,
     weigh,
@@ -268,7 +268,7 @@ class TransductiveSVC(ClassifierMixin, KernelMachine):
         C, C_unlabelled = costs(self, given.kernel)
         if not is_chosen(self.C) or given.labels.known.all():
             return C, C, C_unlabelled
-        inductive = chosen_price(given)
+        inductive = choose_price(given)
         C = _TRANSDUCTIVE_PRICE * inductive
         if is_chosen(self.C_unlabelled):
             return inductive, C, _UNLABELLED_SHARE * C
