@@ -15,7 +15,7 @@ from parsimon.svm._labellings import (
     cross_labellings,
     descend,
     inductive_scores,
-    mutate,
+    mutate_labels,
     nearest_order,
     neighbour_graph,
     spectral_splits,
@@ -212,7 +212,7 @@ def test_mutations_flip_single_rows_pairs_and_neighbourhoods():
     order = nearest_order((x[:, None] - x) ** 2)
     labels = np.where(x < 20, -1.0, 1.0)
     rng = np.random.default_rng(0)
-    flips = [np.flatnonzero(mutate(labels, order, rng) != labels) for _ in range(400)]
+    flips = [np.flatnonzero(mutate_labels(labels, order, rng) != labels) for _ in range(400)]
     regions = [rows for rows in flips if len(rows) > 4]
     # A region of neighbours on a line has no gaps; there are many, of many sizes, up to half.
     assert sum(len(rows) == np.ptp(rows) + 1 for rows in regions) > 50

@@ -206,7 +206,7 @@ def _at_centres(cross: Array, root: Array, own: Array) -> DesignAt:
     return DesignAt(np.column_stack([factor, np.ones(len(cross))]), extra)
 
 
-def choose_features(
+def make_features(
     options: Any, X: Array, terms: LabelTerms, weights: Array
 ) -> tuple[KernelFeatures, Any]:
     """Return features of the kernel that an estimator names, and their design at the rows.

@@ -21,7 +21,7 @@ from parsimon.bpm._features import (
     GramFeatures,
     LinearFeatures,
     Standard,
-    choose_features,
+    make_features,
 )
 from parsimon.bpm._label_terms import (
     GAUSSIAN,
@@ -411,7 +411,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         elif is_given_by_matrix(self):
             features, made = GramFeatures.of(rows.given, rows.places)
         else:
-            features, made = choose_features(self, rows.X, terms, rows.weights)
+            features, made = make_features(self, rows.X, terms, rows.weights)
         terms = LabelTerms(**vars(terms) | {"extra": made.extra})
         found = fit_weights(made.design, terms, self._prior())
         if self.label_noise == "learn" and found.flip > 0 and self._bends(rows, y, found.flip):

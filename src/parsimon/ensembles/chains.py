@@ -9,12 +9,12 @@ Every chain has random numbers of its own in every chunk of steps, so that neith
 workers nor an interruption changes a bit.
 """
 
-import time
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from parsimon._deadline import is_late
 from parsimon._parallel import Workers, n_workers
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.ensembles._votes import ErrorOf
@@ -436,7 +436,7 @@ def _walk_on(
     accepted, errors, trail = np.zeros(w, dtype=np.intp), np.empty((n_steps, w)), []
     best, best_error = theta[int(error.argmin())], float(error.min())
     for i in range(n_steps):
-        if deadline is not None and time.monotonic() >= deadline:
+        if is_late(deadline):
             raise OutOfTime
         proposed, anew = _propose(theta, steps, i)
         proposed = bound.fold(proposed)

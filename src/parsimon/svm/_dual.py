@@ -17,7 +17,6 @@ point.
    training support vector machines", JMLR 6:1889-1918.
 """
 
-import time
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,6 +24,7 @@ import numpy as np
 
 from parsimon._checks import check_positive
 from parsimon._compiled import compiled
+from parsimon._deadline import Deadline, is_late
 from parsimon._typing import Array, Mask
 
 # Share of the upper bound within which a variable counts as being at a bound.
@@ -182,7 +182,7 @@ def climb_dual(
     products: Array | None = None,
     tol: float = 1e-3,
     max_steps: int = 1_000_000,
-    deadline: float = np.inf,
+    deadline: Deadline = None,
 ) -> Climbed:
     """Climb from a feasible point to a stationary one by exact steps.
 
@@ -202,7 +202,7 @@ def climb_dual(
         n_steps += before
         # Known to rounding after few steps; computed anew where it had time to drift.
         known = slope - residual if before < len(beta) else kernel @ beta
-        if before < room or n_steps >= max_steps or time.monotonic() >= deadline:
+        if before < room or n_steps >= max_steps or is_late(deadline):
             break
     found = np.clip(beta * dual.signs, 0.0, dual.upper)
     return Climbed(found, known, n_steps, converged=before < room)

@@ -8,7 +8,6 @@ particle swarm. `EvolutionOptions` say which and how long, `evolve` runs it and 
 `EvolutionResult`.
 """
 
-import time
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from parsimon import _compiled
 from parsimon._checks import check_choice, check_count, check_positive, check_seconds
+from parsimon._deadline import Deadline, end_after, is_late
 from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.pareto import evolution_strategy, particle_swarm
@@ -248,7 +248,7 @@ class MemeticEvolution:
     dual: Dual
     options: EvolutionOptions
     concave: bool
-    deadline: float = np.inf
+    deadline: Deadline = None
     title: str = "evolving"
     keeps_states: bool = True
 
@@ -298,7 +298,7 @@ class MemeticEvolution:
         alpha, products = points.alpha.copy(), points.products.copy()
         n_steps = n_climbed = 0
         for place in range(len(points)):
-            if place and time.monotonic() >= self.deadline:
+            if place and is_late(self.deadline):
                 break
             end = climb_dual(
                 self.dual,
@@ -369,11 +369,10 @@ def evolve(
             best, history, found.n_iter, found.n_evaluations, 0, found.stopped_by
         )
     limit = settings.time_limit
-    deadline = np.inf if limit is None else time.monotonic() + limit
     options = SearchOptions(
         settings.max_iter, time_limit=limit, stall=settings.stall, random_state=random_state
     )
-    return run(MemeticEvolution(dual, settings, concave, deadline), options)
+    return run(MemeticEvolution(dual, settings, concave, end_after(limit)), options)
 
 
 _MUTATIONS: dict[str, Mutation] = {

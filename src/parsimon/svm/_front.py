@@ -32,12 +32,12 @@ converged: the more generations, the more support vectors they have.
    hypervolume", European Journal of Operational Research 181:1653-1669.
 """
 
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from parsimon._deadline import is_late, time_left
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.pareto import Box, Directions, SearchResult, UniformCrossover, hypervolume, nsga2
 from parsimon.pareto.run import Ending, SearchOptions, Standing, child_generator, run
@@ -312,7 +312,7 @@ def solve_prices(
     for price in C:
         dual = Dual(problem.kernel, problem.signs, price * problem.weights)
         found.append(solve(dual, tol=tol).alpha)
-        if deadline is not None and time.monotonic() > deadline:
+        if is_late(deadline):
             break
     return np.array(found)
 
@@ -364,7 +364,7 @@ def evolve_front(
 
 def time_until(deadline: float | None) -> float | None:
     """Return the time until a deadline; the least there is if it has passed."""
-    return None if deadline is None else max(deadline - time.monotonic(), 1e-9)
+    return time_left(deadline, least=1e-9)
 
 
 def resumable(run_options: dict[str, Any], deadline: float | None) -> dict[str, Any]:
@@ -372,9 +372,7 @@ def resumable(run_options: dict[str, Any], deadline: float | None) -> dict[str, 
 
     A search that goes on has the whole start, to which a file with another would not belong.
     """
-    if deadline is None or time.monotonic() < deadline:
-        return run_options
-    return run_options | {"checkpoint": None}
+    return run_options | {"checkpoint": None} if is_late(deadline) else run_options
 
 
 def _start_prices(C_seeds: Array, n_points: int) -> Array:

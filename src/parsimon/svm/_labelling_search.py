@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from parsimon._deadline import is_late
 from parsimon._parallel import Workers
 from parsimon._typing import Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
@@ -26,7 +27,6 @@ from parsimon.svm._labellings import (
     evolve_labellings,
     greedy,
     inductive_scores,
-    is_late,
     is_lower,
     neighbour_graph,
     share_heat,

@@ -10,13 +10,13 @@ label is undone by the next local search, so most changes concern a row and its 
 together.
 """
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from parsimon._deadline import is_late
 from parsimon._typing import Array, Indices, Mask
 from parsimon.svm._transductive_problem import LabellingFit, TransductiveProblem, machine
 
@@ -28,11 +28,6 @@ _HALVINGS = 10
 _DOUBTFUL = 6
 # Joachims' first cost of unlabelled rows, as a share of the last.
 _FIRST_SHARE = 1e-5
-
-
-def is_late(deadline: float | None) -> bool:
-    """Return whether the deadline has passed."""
-    return deadline is not None and time.monotonic() >= deadline
 
 
 def is_lower(objective: float, other: float) -> bool:
@@ -185,7 +180,7 @@ def cross_labellings(
     return np.where(chosen, second, first)
 
 
-def mutate(labels: Array, order: Indices, rng: np.random.Generator) -> Array:
+def mutate_labels(labels: Array, order: Indices, rng: np.random.Generator) -> Array:
     """Return a labelling with single flips, one exchanged pair, or a flipped region."""
     kind = rng.random()
     if kind < 0.25:
@@ -434,7 +429,7 @@ def _generation(
         labels = parent.labels
         if rng.random() < CROSSOVER_RATE:
             labels = cross_labellings(labels, other.labels, order, rng)
-        labels = problem.repaired(mutate(labels, order, rng), parent.scores)
+        labels = problem.repaired(mutate_labels(labels, order, rng), parent.scores)
         if is_late(deadline):
             return
         # Where everything near was tried, chance looks elsewhere.

@@ -7,7 +7,6 @@ exact machines of several labellings and prices, which NSGA-II blends and stretc
 is the search of the source. Objectives and operators take a whole population at once.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from parsimon._deadline import end_after, is_late, time_left
 from parsimon._typing import AnyArray, Array
 from parsimon.pareto import Box, SearchResult, UniformCrossover, nondominated, nsga2
 from parsimon.pareto.space import Space
@@ -24,7 +24,6 @@ from parsimon.svm._labellings import (
     descend,
     evolve_labellings,
     first_labellings,
-    is_late,
     squared_kernel_distances,
 )
 from parsimon.svm._transductive_problem import LabellingFit, TransductiveProblem, machine
@@ -221,7 +220,7 @@ def search_primal(
     first, second = (np.random.SeedSequence(0), None) if seed is None else seed.spawn(2)
     rng = np.random.default_rng(first)
     # Half of the time for labellings, so that machines at several prices follow.
-    halfway = None if deadline is None else 0.5 * (time.monotonic() + deadline)
+    halfway = end_after(time_left(deadline, 0.5))
     fits = good_labellings(problem, rng, halfway)
     # What began with fewer labellings is no run that another one could take up.
     last = halfway if is_late(halfway) else deadline

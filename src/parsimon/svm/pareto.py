@@ -4,7 +4,6 @@
 comes after, from choosing to pictures, is that of every `FrontEstimator`.
 """
 
-import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,6 +23,7 @@ from parsimon._checks import (
     shorten,
 )
 from parsimon._data import Rows, merged_rows, validate_data
+from parsimon._deadline import end_after
 from parsimon._interrupts import stoppable
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
@@ -214,7 +214,7 @@ class ParetoSVC(BinaryKernelMachine, FrontEstimator):
             Itself.
         """
         check_front_options(self)
-        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
+        deadline = end_after(self.time_limit)
         X, y = validate_data(self, X, y, dtype=np.float64)
         self.classes_, codes, weights = two_classes(y, sample_weight)
         rows = merged_rows(X, codes, weights, merge=not is_precomputed(self))

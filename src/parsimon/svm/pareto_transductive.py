@@ -20,7 +20,6 @@ If no row is unlabelled, test loss is zero everywhere and the front is that of m
 loss. If no row has a label, training loss is zero and the front is that of clustering.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +31,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from parsimon._checks import check_choice, check_count, check_seconds, shorten
 from parsimon._data import validate_data
+from parsimon._deadline import end_after
 from parsimon._interrupts import stoppable
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
@@ -202,8 +202,7 @@ class ParetoTransductiveSVC(BinaryKernelMachine, FrontEstimator):
             Itself.
         """
         options = self._search_options()
-        limit = check_seconds("time_limit", self.time_limit)
-        options["deadline"] = None if limit is None else time.monotonic() + limit
+        options["deadline"] = end_after(check_seconds("time_limit", self.time_limit))
         X, labels = self._read(X, y)
         given = present_classes(read_rows(self, X, labels, sample_weight))
         self.classes_ = _two_classes(given.labels)
