@@ -9,7 +9,8 @@ from parsimon.report.document import Figure, KeyFigures, Listings, Strong
 from parsimon.report.findings import ComparedModel, Interval, ModelComparison, Treatment
 from parsimon.report.markdown import to_markdown
 from parsimon.report.sections import write
-from parsimon.report.sections._scope import explained_share, misses
+from parsimon.report.sections._models import explained_share
+from parsimon.report.sections.table.scope import misses
 from tests.report import reading, samples
 from tests.report.samples import interval
 

@@ -20,7 +20,7 @@ from tests.contract import contract
 from tests.svm.duals import repaired_similarities
 
 
-@contract([EvolutionarySVR()], [EvolutionarySVR(kernel="precomputed", epsilon=0.01)])
+@contract(EvolutionarySVR(), EvolutionarySVR(kernel="precomputed", epsilon=0.01))
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

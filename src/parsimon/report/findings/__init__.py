@@ -519,6 +519,10 @@ class ModelComparison:
         """The one of the least loss."""
         return next(model for model in self.models if model.is_best)
 
+    def of_family(self, family: str) -> ComparedModel | None:
+        """Return the best model of a family; None if none answered."""
+        return next((model for model in self.models if model.family == family), None)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RecommendedModel:

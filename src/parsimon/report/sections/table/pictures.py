@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from parsimon.report.document import Figure
 from parsimon.report.findings.shared_findings import EffectFinding
-from parsimon.report.sections._scope import Scope
 from parsimon.report.sections.table.claims import certain, columns_of, suggested
+from parsimon.report.sections.table.scope import Scope
 from parsimon.structures import Claim
 
 

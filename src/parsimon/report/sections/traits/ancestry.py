@@ -13,15 +13,17 @@ from parsimon.report.sections._blocks import (
     Sentence,
     count_cell,
     ends_cell,
+    figures,
     note,
     number_cell,
     p_cell,
     paragraph,
+    refer_to_figure,
+    target_of,
     value_cell,
 )
 from parsimon.report.sections._blocks import note as set_apart
 from parsimon.report.sections._phrases import clean, count, decimal, p_value, short, within
-from parsimon.report.sections._scope import figures, refer_to_figure, target_of
 
 _SURE = 0.05
 _CLOSELY, _PARTLY = 0.9, 0.5

@@ -15,9 +15,11 @@ from parsimon.report.sections._blocks import (
     Sentence,
     bullets,
     ends_cell,
+    figures,
     note,
     paragraph,
     share_cell,
+    target_of,
     value_cell,
 )
 from parsimon.report.sections._phrases import (
@@ -34,7 +36,6 @@ from parsimon.report.sections._phrases import (
     spelled,
     within,
 )
-from parsimon.report.sections._scope import figures, target_of
 
 # Below this share of the error a difference is rounding; below this lambda the tree is not used.
 _ROUNDING, _NO_TREE = 1e-6, 0.005

@@ -12,9 +12,12 @@ from parsimon.report.findings.trait_findings import (
 from parsimon.report.sections._blocks import (
     Sentence,
     count_cell,
+    figures,
     number_cell,
     p_cell,
     paragraph,
+    refer_to_figure,
+    target_of,
     value_cell,
 )
 from parsimon.report.sections._blocks import note as set_apart
@@ -32,7 +35,6 @@ from parsimon.report.sections._phrases import (
     spelled,
     within,
 )
-from parsimon.report.sections._scope import figures, refer_to_figure, target_of
 
 _SURE = 0.05
 _NAMED = 3
