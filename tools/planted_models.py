@@ -192,7 +192,7 @@ MODELS = (
         kind=LEAK,
     ),
     plant(
-        "features/series/trust.py",
+        "features/series/series_model.py",
         "chosen = unlike(quick_fitness(learnt, own), learnt, most)",
         "chosen = unlike(quick_fitness(standardise_features(Z)[0], targets), learnt, most)",
         "features/series/test_left_out.py::test_outputs_of_folds_are_those_of_features_chosen_and_fitted_without_their_rows",

@@ -7,15 +7,15 @@ error, number of features and cost. A feature is a `MethodTree`: `parse_tree` re
 """
 
 from parsimon.features.series.candidates import candidate_trees, cross_trees, mutate_tree
-from parsimon.features.series.collections import fixed_features, standard_set
-from parsimon.features.series.cost import tree_cost
-from parsimon.features.series.evaluate import SeriesTable, looked_at, tree_values
+from parsimon.features.series.evaluate import SeriesTable, looked_at, tree_cost, tree_values
 from parsimon.features.series.extractor import SeriesExtractor
 from parsimon.features.series.series_model import (
     SeriesClassModel,
     SeriesForecastModel,
     SeriesModel,
     SeriesNumberModel,
+    fixed_features,
+    standard_set,
 )
 from parsimon.features.series.tree_plot import plot_tree, tree_stages
 from parsimon.features.series.tree_words import tree_words

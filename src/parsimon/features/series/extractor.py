@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, check_seconds
 from parsimon._data import read_target, tag_task, target_task, validate_data
+from parsimon._deadline import Deadline, end_after, is_late, time_left
 from parsimon._interrupts import stoppable
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
@@ -26,11 +27,13 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.features.series.candidates import candidate_trees
 from parsimon.features.series.evaluate import SeriesTable
 from parsimon.features.series.series_model import (
+    FULL_TRUST,
     SeriesClassModel,
     SeriesForecastModel,
     SeriesModel,
     SeriesNumberModel,
     last_values,
+    measure_trust,
 )
 from parsimon.features.series.smooth import (
     Folds,
@@ -40,25 +43,26 @@ from parsimon.features.series.smooth import (
     smooth_kernel,
 )
 from parsimon.features.series.tree_search import (
+    BredTrees,
     Targets,
     TreeSearch,
+    digest_series,
     many_values,
     rank_features,
-    search_key,
     standardise_features,
 )
 from parsimon.features.series.trees import MethodTree, step
-from parsimon.features.series.trust import FULL_TRUST, measure_trust
 from parsimon.pareto import Figures, Front
 from parsimon.pareto.choose import Rule, check_rule
 from parsimon.pareto.estimator import FrontEstimator
+from parsimon.pareto.run import SearchOptions, run
 
 # Rows that a fold must have to learn from.
 _FEWEST_ROWS = 10
 _ROWS_A_GENERATION, _MOST_GENERATIONS = 40, 10
 _TASKS = ("auto", "classification", "regression", "forecast", "unsupervised")
-# Of a time limit: for the first trees.
-_BEGINNING = 0.4
+# Of a time limit: for the first trees, and until no more are bred.
+_BEGINNING, _BREEDING = 0.4, 0.8
 # Columns among which subsets are searched for, and rows that tell them apart.
 _POOL, _MOST_ROWS = 40, 200
 # Rows that the final model rests on.
@@ -225,46 +229,60 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             Itself.
         """
         self._check_options()
-        begin = time.monotonic()
-        deadline = None if self.time_limit is None else begin + 0.8 * float(self.time_limit)
+        begin, deadline = time.monotonic(), end_after(self.time_limit)
         table, y = self._check_series(X, y)
         targets = self._targets(table, y)
         drawing, breeding, subsets = seed_sequence(self.random_state).spawn(3)
         rows = self._excerpt(targets, np.random.default_rng(drawing))
-        search = TreeSearch(
-            table.of(rows),
-            targets.of(rows),
-            self.population_size,
-            np.random.default_rng(breeding),
-            self.n_jobs,
-        )
-        limit = self.time_limit
-        search.begin(self._list_trees(table), None if limit is None else begin + _BEGINNING * limit)
-        if not search.trees:
+        search = TreeSearch(table.of(rows), targets.of(rows), self.population_size, self.n_jobs)
+        first = search.list_first(self._list_trees(table), self._until(begin, _BEGINNING))
+        if not first.trees:
             raise InvalidInputError("All series are alike, so that no feature tells them apart.")
         self.is_persistence_ = self.task_ == "forecast" and not self._beats_last(search)
         self._trust = FULL_TRUST
         if self.task_ in ("classification", "regression"):
-            self._trust = measure_trust(search.Z, search.targets, int(self.max_features))
+            self._trust = measure_trust(first.Z, search.targets, int(self.max_features))
         self.trust_ = self._trust.share
-        key = ""
-        if self.checkpoint is not None:
-            names = ("max_features", "population_size", "excerpt", "random_state", "task")
-            key = search_key(table, targets, {name: getattr(self, name) for name in names})
-        generations = self._generations(len(rows))
-        self.n_iter_, self.stopped_by_ = search.evolve(generations, deadline, self.checkpoint, key)
-        self.n_evaluations_ = search.n_evaluations
-        places = rank_features(search.Z, search.targets, _POOL)
+        bred = self._breed(search, breeding, (table, targets), self._until(begin, _BREEDING))
+        places = rank_features(bred.Z, search.targets, _POOL)
         if not len(places):
             raise InvalidInputError(
                 "No feature of these series can be told from chance or has a finite worth; give "
                 "more series, or series that differ more."
             )
-        self.pool_ = [search.trees[place] for place in places]
+        self.pool_ = [bred.trees[place] for place in places]
         self._given = table, targets
-        self._read(search.Z[:, places], search.targets, subsets, begin)
+        self._read(bred.Z[:, places], search.targets, subsets, deadline)
         self.seconds_ = time.monotonic() - begin
         return self
+
+    def _until(self, begin: float, share: float) -> Deadline:
+        """Return when a share of the time limit is over."""
+        return None if self.time_limit is None else begin + share * float(self.time_limit)
+
+    def _breed(
+        self,
+        search: TreeSearch,
+        seed: np.random.SeedSequence,
+        data: tuple[SeriesTable, Targets],
+        deadline: Deadline,
+    ) -> BredTrees:
+        """Breed from the first trees, and tell how that ended."""
+        n_rows, is_new = len(search.targets.T), self.random_state is not None
+        most = min(n_rows // _ROWS_A_GENERATION, _MOST_GENERATIONS)
+        if self.checkpoint is not None:
+            search.data = digest_series(*data)
+        options = SearchOptions(
+            max_iter=most if self.max_iter is None else int(self.max_iter),
+            time_limit=time_left(deadline, least=1e-9),
+            checkpoint=self.checkpoint,
+            # Without a seed of its own, a search goes on with that of the file.
+            random_state=seed if self.checkpoint is None or is_new else None,
+        )
+        bred, ending = run(search, options)
+        self.n_iter_, self.stopped_by_ = ending.n_iter, ending.stopped_by
+        self.n_evaluations_ = ending.n_evaluations
+        return bred
 
     def _list_trees(self, table: SeriesTable) -> list[MethodTree]:
         """Return the trees to begin with; in a forecast they do not see the level of a series."""
@@ -276,11 +294,6 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             MethodTree([*tree.steps[:is_named], step("standardise"), *tree.steps[is_named:]])
             for tree in trees
         ]
-
-    def _generations(self, n_rows: int) -> int:
-        if self.max_iter is not None:
-            return int(self.max_iter)
-        return min(n_rows // _ROWS_A_GENERATION, _MOST_GENERATIONS)
 
     def _check_options(self) -> None:
         check_count("max_features", self.max_features)
@@ -362,7 +375,9 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             share[own] = (np.arange(len(own)) + 0.5) / len(own)
         return np.sort(np.argsort(share, kind="stable")[:most])
 
-    def _read(self, Z: Array, targets: Targets, seed: np.random.SeedSequence, begin: float) -> None:
+    def _read(
+        self, Z: Array, targets: Targets, seed: np.random.SeedSequence, deadline: Deadline
+    ) -> None:
         """Search for subsets of the pool, and keep the front."""
         drawing, evolving = seed.spawn(2)
         few = self._excerpt(targets, np.random.default_rng(drawing), _MOST_ROWS)
@@ -370,13 +385,10 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         errors = SubsetLosses(Z[few], targets.T[few], self.pool_, self._given[0].length, folds)
         most = min(self.max_features, len(self.pool_))
         ranked = np.tri(most, len(self.pool_), dtype=bool)
-        limit = (
-            None if self.time_limit is None else float(self.time_limit) - (time.monotonic() - begin)
-        )
         generations = _MOST_GENERATIONS if self.max_iter is None else int(self.max_iter)
-        if generations > 0 and len(self.pool_) > 1 and (limit is None or limit > 0):
+        if generations > 0 and len(self.pool_) > 1 and not is_late(deadline):
             ended = search_feature_subsets(
-                errors, ranked, generations, time_limit=limit, random_state=evolving
+                errors, ranked, generations, time_left(deadline, least=1e-9), evolving
             )
             if ended in ("time_limit", "interrupt"):
                 self.stopped_by_ = ended
@@ -386,15 +398,16 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
 
     def _beats_last(self, search: TreeSearch) -> bool:
         """Tell whether features that are chosen anew in each fold beat the last value in time."""
-        folds = self._folds(len(search.Z)) or []
+        first = search.first.Z
+        folds = self._folds(len(first)) or []
         gains = []
         for train, test in folds:
             if len(train) < _FEWEST_ROWS:
                 continue
-            Z, centre, scale = standardise_features(search.Z[train])
+            Z, centre, scale = standardise_features(first[train])
             chosen = rank_features(Z, search.targets.of(train), int(self.max_features))
             fit = smooth_fit(Z[:, chosen], search.targets.T[train])
-            new = ((search.Z[test] - centre) / scale)[:, chosen]
+            new = ((first[test] - centre) / scale)[:, chosen]
             told = smooth_kernel(new, Z[:, chosen], fit.width) @ fit.weights
             truth = search.targets.T[test]
             gains.append((truth**2 - (truth - told) ** 2)[:, 0])

@@ -1,19 +1,55 @@
-"""What a front of series features holds: a few trees with a model of their values."""
+"""What a front of series features holds: a few trees with a model of their values.
+
+Of thousands of features the best fit any target. So features are chosen anew in folds, before any
+are bred for these targets, and what they say there of rows that they have not seen tells how far
+a model is trusted (`measure_trust`). What many tasks select is a standard set, which
+`fixed_features` tries on each (Mierswa 2009, section 7.4).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from parsimon._typing import AnyArray, Array
-from parsimon.features.series.cost import tree_cost
-from parsimon.features.series.evaluate import SeriesTable, tree_values
+from parsimon._checks import check_choice, check_probability
+from parsimon._data import read_target
+from parsimon._typing import AnyArray, Array, Indices
+from parsimon.exceptions import InvalidInputError
+from parsimon.features.series.evaluate import SeriesTable, tree_cost, tree_values
 from parsimon.features.series.smooth import Folds, smooth_fit, smooth_kernel
-from parsimon.features.series.tree_search import standardise_features
+from parsimon.features.series.tree_search import (
+    Targets,
+    quick_fitness,
+    standardise_features,
+    unlike,
+)
 from parsimon.features.series.tree_words import tree_words
 from parsimon.features.series.trees import MethodTree, parse_tree
-from parsimon.features.series.trust import FULL_TRUST, Trust, chances
+from parsimon.structures.shuffled_targets import shuffled_p_value
+
+# Folds that tell what features are worth.
+_FOLDS = 5
+# From this share on what features say is trusted, if a shuffled target is rarely told as well.
+_ENOUGH, _DOUBT = 0.5, 0.05
+_FLOORS = (0.001, 0.003, 0.01, 0.03, 0.1)
+_POWERS = tuple(np.geomspace(0.25, 4.0, 17).tolist())
+
+
+class Trust(NamedTuple):
+    """What outputs of features are worth for new series.
+
+    share: How much of their distance from the mean is true: from 0, nothing, to 1, all.
+    floor, power: Classes have chances in proportion to the outputs to this power, none of which is
+        taken below the floor.
+    """
+
+    share: float = 1.0
+    floor: float = 0.001
+    power: float = 1.0
+
+
+FULL_TRUST = Trust()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,3 +160,157 @@ def last_values(X: Any) -> tuple[Array, Array]:
     """Return the last value of the first channel, and the spread of its steps (1 for none)."""
     ends, steps = tree_values([parse_tree("last"), parse_tree("difference > volume")], X).T
     return ends, np.where(steps > 0, steps, 1.0)
+
+
+def standard_set(
+    chosen: Sequence[Sequence[MethodTree]], X: Any, *, share: float = 0.5, limit: float = 0.9
+) -> list[MethodTree]:
+    """Return the features that a share of the tasks has chosen.
+
+    A task has chosen a feature if it has chosen it or one like it: of a correlation of `limit` or
+    more over the series X. Of features alike the cheapest to say stands for all.
+
+    Parameters
+    ----------
+    chosen : sequence of sequences of MethodTree
+        The features of each task, such as ``search.trees_``.
+    X : SeriesTable, or what it reads
+        Series of all tasks.
+    share : float
+        Of the tasks.
+    limit : float
+        From which on two features are alike.
+
+    Returns
+    -------
+    list of MethodTree
+        Those chosen most often first.
+
+    Examples
+    --------
+    >>> from parsimon.features.series import parse_tree
+    >>> mean, last, median = map(parse_tree, ["mean", "last", "median"])
+    >>> X = np.random.default_rng(0).normal(size=(30, 20))
+    >>> standard_set([[mean], [mean, last], [mean]], X)
+    [parse_tree('mean')]
+    """
+    check_probability("share", share)
+    trees = sorted(
+        {tree for task in chosen for tree in task}, key=lambda tree: (tree.size, str(tree))
+    )
+    if not trees:
+        raise InvalidInputError("No task has chosen a feature; give at least one.")
+    Z = standardise_features(tree_values(trees, X))[0]
+    alike = np.abs(Z.T @ Z / len(Z)) >= limit
+    np.fill_diagonal(alike, True)
+    has = np.array([[tree in set(task) for tree in trees] for task in chosen])
+    counts = ((has.astype(int) @ alike.astype(int)) > 0).sum(axis=0)
+    found: list[int] = []
+    for at in np.argsort(-counts, kind="stable"):
+        if counts[at] >= share * len(chosen) and not alike[at, found].any():
+            found.append(int(at))
+    return [trees[at] for at in found]
+
+
+def fixed_features(trees: Sequence[MethodTree], X: Any, y: Any, *, task: str = "auto") -> Any:
+    """Return a model of given features, with no search.
+
+    Parameters
+    ----------
+    trees : sequence of MethodTree
+    X : SeriesTable, or what it reads
+    y : array-like of shape (n,)
+        Classes or numbers.
+    task : {"auto", "classification", "regression"}
+        "auto" goes by y, as in `SeriesExtractor`.
+
+    Returns
+    -------
+    SeriesClassModel or SeriesNumberModel
+
+    Examples
+    --------
+    >>> from parsimon.features.series import parse_tree
+    >>> X = np.vstack([np.zeros((5, 9)), np.ones((5, 9))]) + np.arange(10)[:, None] / 50
+    >>> model = fixed_features([parse_tree("mean")], X, np.repeat(["low", "high"], 5))
+    >>> model.predict([[0.0] * 9, [1.1] * 9]).tolist()
+    ['low', 'high']
+    """
+    table, y = X if isinstance(X, SeriesTable) else SeriesTable(X), np.asarray(y)
+    check_choice("task", task, ("auto", "classification", "regression"))
+    y, classes = read_target(y, task)
+    if classes is not None:
+        return SeriesClassModel.fitted(trees, table, Targets.of_classes(y).T, classes=classes)
+    mean, spread = float(y.mean()), float(y.std()) or 1.0
+    return SeriesNumberModel.fitted(trees, table, Targets.of_numbers(y).T, mean=mean, spread=spread)
+
+
+def measure_trust(Z: Array, targets: Targets, most: int) -> Trust:
+    """Return what `most` features, chosen anew in folds, are worth for the rows outside.
+
+    Nothing, where a shuffled target would often be told as well. From a half on the share counts
+    as all: folds have fewer rows than the whole, no forest and no bred features, so that they tell
+    too little. Shapes: Z (n, M).
+    """
+    if shuffled_p_value([(Z, targets.T)], Z) > _DOUBT:
+        return Trust(share=0.0)
+    said, middle, rows = fold_outputs(Z, targets, most)
+    share = kept_share(said - middle, targets.T[rows] - middle)
+    if targets.codes is None or not len(rows):
+        return Trust(share)
+    return Trust(share, *fit_chances(middle + share * (said - middle), targets.codes[rows]))
+
+
+def fold_outputs(Z: Array, targets: Targets, most: int) -> tuple[Array, Array, Indices]:
+    """Return what the features of the other folds say of each row, their means, and the rows.
+
+    Shapes: Z (n, M) -> (r, q), (r, q), (r,).
+    """
+    order = np.argsort(targets.T[:, 0] if targets.codes is None else targets.codes, kind="stable")
+    fold = np.empty(len(Z), dtype=np.intp)
+    fold[order] = np.arange(len(Z)) % _FOLDS
+    q = targets.T.shape[1]
+    said, middles = [np.empty((0, q))], [np.empty((0, q))]
+    rows = [np.empty(0, dtype=np.intp)]
+    for test in (fold == number for number in range(min(_FOLDS, len(Z)))):
+        own = targets.of(np.flatnonzero(~test))
+        if own.codes is not None and len(np.unique(own.codes)) < 2:
+            continue
+        learnt, centre, scale = standardise_features(Z[~test])
+        chosen = unlike(quick_fitness(learnt, own), learnt, most)
+        if not len(chosen):
+            continue
+        fit = smooth_fit(learnt[:, chosen], own.T)
+        new = ((Z[test] - centre) / scale)[:, chosen]
+        said.append(smooth_kernel(new, learnt[:, chosen], fit.width) @ fit.weights)
+        middles.append(np.broadcast_to(own.T.mean(axis=0), said[-1].shape))
+        rows.append(np.flatnonzero(test))
+    return np.concatenate(said), np.concatenate(middles), np.concatenate(rows)
+
+
+def kept_share(said: Array, truth: Array) -> float:
+    """Return the share of what is said that brings it nearest to the truth, both (r, q)."""
+    squares = float((said**2).sum())
+    share = float((said * truth).sum()) / squares if squares > 0 else 1.0
+    return 1.0 if share > _ENOUGH else max(share, 0.0)
+
+
+def fit_chances(outputs: Array, codes: Indices) -> tuple[float, float]:
+    """Return the floor and power by which outputs are the best chances of classes.
+
+    Shapes: outputs (r, q), codes (r,).
+    """
+    places = np.arange(len(codes))
+    losses = {
+        (floor, power): -np.log(chances(outputs, floor, power)[places, codes]).mean()
+        for floor in _FLOORS
+        for power in _POWERS
+    }
+    return min(losses, key=lambda each: losses[each])
+
+
+def chances(outputs: Array, floor: float, power: float) -> Array:
+    """Return chances of classes, shape (m, q), in the order of the outputs."""
+    share = np.maximum(outputs, floor) ** power
+    found: Array = share / share.sum(axis=1, keepdims=True)
+    return found

@@ -13,7 +13,7 @@ import numpy as np
 
 from parsimon._random import Seed
 from parsimon._typing import Array, Indices, Mask
-from parsimon.features.series.cost import tree_cost
+from parsimon.features.series.evaluate import tree_cost
 from parsimon.features.series.trees import MethodTree
 from parsimon.linalg import pivoted_cholesky
 from parsimon.pareto import Bits, nsga2
@@ -165,7 +165,6 @@ def search_feature_subsets(
     losses: SubsetLosses,
     ranked: Mask,
     generations: int,
-    *,
     time_limit: float | None,
     random_state: Seed,
 ) -> str:
