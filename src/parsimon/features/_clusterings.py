@@ -144,8 +144,7 @@ def _clearest(tables: Array, labels: Indices, sums: Array, k: int) -> Indices:
 
 def _least(values: Array, n: int) -> Indices:
     """Return the places of the n least of each row, equal ones in their order."""
-    places: Indices = np.argsort(values, axis=1, kind="stable")[:, :n]
-    return places
+    return np.argsort(values, axis=1, kind="stable")[:, :n]
 
 
 def _spread_out(tables: Array, rows: Array, starts: Array) -> Array:

@@ -7,19 +7,18 @@ the set on artificial rows (Mierswa 2009, section 6.4). `FeatureEvolution` is th
 
 import hashlib
 import json
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import add, mul, sub, truediv
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
+from parsimon._deadline import Deadline, is_late
 from parsimon._received import read_json
 from parsimon._typing import AnyArray, Array, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.features.column_cache import ColumnCache
-from parsimon.features.domains import bounds, widened_ranges
+from parsimon.features.column_values import ColumnCache, bounds, widened_ranges
 from parsimon.features.expressions import Expression, apply
 from parsimon.features.formula_model import (
     InnerFit,
@@ -114,10 +113,10 @@ class FeatureProblem:
         """Tell whether a feature varies, is a number to compute with and small enough."""
         found = self._usable.get(feature)
         if found is None:
-            found = self._usable[feature] = self._found_usable(feature)
+            found = self._usable[feature] = self._is_number_to_use(feature)
         return found
 
-    def _found_usable(self, feature: Expression) -> bool:
+    def _is_number_to_use(self, feature: Expression) -> bool:
         if feature.size > self.max_size or not feature.columns:
             return False
         if self.guard == "refuse" and not bounds(feature, self.ranges).is_finite:
@@ -146,8 +145,7 @@ class FeatureProblem:
         column = np.clip(self.samples.values(feature), -_LARGEST, _LARGEST)
         centred = column - column.mean()
         length = float(np.linalg.norm(centred))
-        direction: Array = centred / length if 0 < length < np.inf else np.zeros_like(centred)
-        return direction
+        return centred / length if 0 < length < np.inf else np.zeros_like(centred)
 
     def fit(self, features: FeatureSet) -> InnerFit | None:
         """Fit the inner learner to a set; None if its features depend on each other."""
@@ -167,13 +165,15 @@ class FeatureProblem:
         found = self._errors.get(features)
         if found is None:
             fit = self.fit(features) if features else None
-            found = np.inf if fit is None else self.mean_error(fit.left_out)
+            found = np.inf
+            if fit is not None:
+                found = self._mean_error(row_losses(fit.left_out, self.target, self.n_classes))
             self._errors[features] = found
         return found
 
-    def mean_error(self, outputs: Array) -> float:
-        """Return the error of outputs for the rows, shape (n, q)."""
-        risk = float(row_losses(outputs, self.target, self.n_classes).mean())
+    def _mean_error(self, losses: Array) -> float:
+        """Return the error of losses of rows: the root of their mean for a number, or the mean."""
+        risk = float(losses.mean())
         return risk**0.5 if self.n_classes == 0 else risk
 
     def evaluated(self, sets: Sequence[FeatureSet]) -> Array:
@@ -189,8 +189,7 @@ class FeatureProblem:
         """Return the error relative to a constant, not below rounding, features and nodes."""
         error = self.error(features)
         if self.learner is not None and features:
-            risk = float(self.losses(features).mean())
-            error = risk**0.5 if self.n_classes == 0 else risk
+            error = self._mean_error(self.losses(features))
         relative = max(error / self.constant_error, ROUNDING)
         return relative, float(len(features)), float(complexity(features))
 
@@ -215,7 +214,8 @@ class FeatureProblem:
 
     def constant_losses(self, target: AnyArray) -> Array:
         """Return the losses of a prediction that needs no column, shape (m,)."""
-        if self.learner is not None and self.n_classes and not self.learner.has_chances:
+        learner = None if self.learner is None else self.learner.estimator
+        if learner is not None and self.n_classes and not hasattr(learner, "predict_proba"):
             most = np.bincount(self.target, minlength=self.n_classes).argmax()
             return np.not_equal(target, most).astype(np.float64)
         constant = np.tile(self.constant_output(), (len(target), 1))
@@ -256,6 +256,24 @@ class FeatureProblem:
 def complexity(features: Sequence[Expression]) -> int:
     """Return the nodes of features, with plus, number and product for each after the first."""
     return sum(feature.size for feature in features) + 3 * max(len(features) - 1, 0)
+
+
+def sets_in_stages(
+    stages: Iterable[Callable[[], Iterable[FeatureSet]]],
+    simplify: Callable[[FeatureSet], FeatureSet],
+    is_enough: Callable[[FeatureSet], bool],
+    deadline: Deadline,
+) -> list[FeatureSet]:
+    """Return the sets of one stage after the other, until one is enough or the time is over."""
+    found: list[FeatureSet] = []
+    for stage in stages:
+        if is_late(deadline):
+            break
+        new = [simple for simple in map(simplify, stage()) if simple]
+        found += new
+        if any(map(is_enough, new)):
+            break
+    return found
 
 
 def fit_inner(columns: Array, target: AnyArray, n_classes: int) -> InnerFit | None:
@@ -300,7 +318,7 @@ def read_sets(written: AnyArray, own: Sequence[OwnFunction]) -> tuple[FeatureSet
 class FeatureGeneration:
     """Sets of a generation, and the best of all so far.
 
-    values (n, 3), archive_values (m, 3): Relative error, features, nodes.
+    values (n, 3), archive_values (m, 3): Error relative to a constant, features, nodes.
     """
 
     population: tuple[FeatureSet, ...]
@@ -310,18 +328,6 @@ class FeatureGeneration:
     n_iter: int
     n_evaluations: int
     n_idle: int = 0
-
-
-class Constructed(NamedTuple):
-    """What a search has found so far, as a callback gets it.
-
-    sets: Of which none is beaten.
-    values (m, 3): Their errors relative to a constant, numbers of features, and nodes.
-    """
-
-    sets: tuple[FeatureSet, ...]
-    values: Array
-    ending: Ending
 
 
 class FeatureEvolution:
@@ -374,17 +380,12 @@ class FeatureEvolution:
         return self.survived(empty, sets)
 
     def step(
-        self, state: FeatureGeneration, rng: np.random.Generator, deadline: float | None
+        self, state: FeatureGeneration, rng: np.random.Generator, deadline: Deadline
     ) -> FeatureGeneration:
-        return self.survived(state, self.offspring(state, rng, deadline))
-
-    def offspring(
-        self, state: FeatureGeneration, rng: np.random.Generator, deadline: float | None
-    ) -> list[FeatureSet]:
-        """Return as many children as there are parents: crossed, mutated."""
+        """Return the next generation, with as many children as parents: crossed, mutated."""
         children = []
         for _ in range(self.size):
-            if deadline is not None and time.monotonic() >= deadline:
+            if is_late(deadline):
                 raise OutOfTime
             first, second = (
                 state.population[i] for i in rng.integers(len(state.population), size=2)
@@ -392,7 +393,7 @@ class FeatureEvolution:
             if rng.random() < _CROSSOVER:
                 first = self.crossed(first, second, rng)
             children.append(self.mutated(first, rng))
-        return children
+        return self.survived(state, children)
 
     def crossed(
         self, first: FeatureSet, second: FeatureSet, rng: np.random.Generator
@@ -472,8 +473,8 @@ class FeatureEvolution:
     def finished(self, state: FeatureGeneration) -> str | None:  # noqa: ARG002
         return None
 
-    def result(self, state: FeatureGeneration, ending: Ending) -> Constructed:
-        return Constructed(state.archive, state.archive_values, ending)
+    def result(self, state: FeatureGeneration, ending: Ending) -> tuple[FeatureGeneration, Ending]:
+        return state, ending
 
     def to_arrays(self, state: FeatureGeneration) -> dict[str, AnyArray]:
         return {

@@ -6,13 +6,15 @@ library holds products of powers and functions of columns, and for each `TargetL
 members are looked for whose linear combination is g(y).
 """
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, product
+from typing import NamedTuple
 
 import numpy as np
 
+from parsimon._deadline import Deadline, is_late
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.features.expressions import (
     Expression,
@@ -25,8 +27,9 @@ from parsimon.features.expressions import (
     number_of,
     power,
     terms_of,
+    weighted_sum,
 )
-from parsimon.features.feature_sets import FeatureProblem, FeatureSet
+from parsimon.features.feature_sets import FeatureProblem, FeatureSet, sets_in_stages
 from parsimon.features.formula_model import nice
 from parsimon.features.operations import LARGEST, OwnFunction
 from parsimon.linalg import standardise_columns
@@ -43,60 +46,53 @@ _NEAR = 0.1
 _EXACT = 1e-12
 
 
-@dataclass(frozen=True)
-class TargetLink:
+class TargetLink(NamedTuple):
     """A function of the target that may be linear in the library.
 
     forward: Of the target, shape (n,).
     weight: One over the slope of that, by which noise of the target becomes even again.
     back: The expression of the target for one of its function.
-    scales: Whether a factor of the argument is only a factor of the target.
     needs: Operations that the way back takes.
+    scales: Whether a factor of the argument is only a factor of the target.
     """
 
-    name: str
     forward: Callable[[Array], Array]
     weight: Callable[[Array], Array]
     back: Callable[[Expression], Expression]
-    needs: frozenset[str]
+    needs: tuple[str, ...]
     scales: bool = True
 
 
 _LINKS = (
-    TargetLink("square", np.square, np.reciprocal, lambda e: apply("sqrt", e), frozenset({"sqrt"})),
-    TargetLink("reciprocal", np.reciprocal, np.square, lambda e: power(e, -1), frozenset({"/"})),
+    TargetLink(np.square, np.reciprocal, lambda e: apply("sqrt", e), ("sqrt",)),
+    TargetLink(np.reciprocal, np.square, lambda e: power(e, -1), ("/",)),
     TargetLink(
-        "inverse square",
-        lambda y: 1.0 / y**2,
-        lambda y: y**3,
-        lambda e: power(apply("sqrt", e), -1),
-        frozenset({"/", "sqrt"}),
+        lambda y: 1.0 / y**2, lambda y: y**3, lambda e: power(apply("sqrt", e), -1), ("/", "sqrt")
     ),
-    TargetLink("root", np.sqrt, np.sqrt, lambda e: power(e, 2), frozenset({"*"})),
-    TargetLink("log", np.log, np.abs, lambda e: apply("exp", e), frozenset({"exp"}), scales=False),
+    TargetLink(np.sqrt, np.sqrt, lambda e: power(e, 2), ("*",)),
+    TargetLink(np.log, np.abs, lambda e: apply("exp", e), ("exp",), scales=False),
 )
 
 
 def formula_candidates(
     problem: FeatureProblem,
     operations: Sequence[str | OwnFunction],
-    deadline: float | None = None,
+    deadline: Deadline = None,
 ) -> list[FeatureSet]:
     """Return sets of features that least squares finds promising, without repetition.
 
     After the deadline no further link is tried.
     """
-    members = library(problem, operations)
-    table = standardise_columns(problem.columns.matrix(members))
+    start = Library.of(problem, operations)
+    members = start.members
     rows = even_rows(len(problem.target))
     wanted = indicators(problem.target, problem.n_classes)
     sets: list[FeatureSet] = []
     for kept in (slice(None), *textbook_members(members)):
         some = members if isinstance(kept, slice) else [members[i] for i in kept]
-        found = forward(table[:, kept][rows], wanted[rows]) if some else []
+        found = forward(start.table[:, kept][rows], wanted[rows]) if some else []
         sets += [tuple(some[i] for i in chosen) for chosen in found]
     if problem.n_classes == 0:
-        start = Library(members, table, tuple(operations))
         sets += regression_sets(problem, start, sets, deadline)
     reduced = [
         problem.reduced(plain_feature(problem, feature) for feature in each) for each in sets
@@ -125,7 +121,7 @@ def textbook_members(members: Sequence[Expression]) -> tuple[Indices, Indices]:
 
 @dataclass(frozen=True, eq=False)
 class Library:
-    """Features to combine.
+    """Features of one to four columns to combine, the simplest first.
 
     table (n, p): Their columns, standardised.
     """
@@ -134,13 +130,20 @@ class Library:
     table: Array
     operations: tuple[str | OwnFunction, ...]
 
+    @classmethod
+    def of(cls, problem: FeatureProblem, operations: Sequence[str | OwnFunction]) -> "Library":
+        """Return the features that a problem has by these operations."""
+        members = _usable_members(problem, operations, promising_columns(problem))
+        table = standardise_columns(problem.columns.matrix(members))
+        return cls(members, table, tuple(operations))
+
     def allows(self, *wanted: str) -> bool:
         """Tell whether all these operations may be used."""
         return set(wanted) <= {each for each in self.operations if isinstance(each, str)}
 
 
 def regression_sets(
-    problem: FeatureProblem, start: Library, sets: Sequence[FeatureSet], deadline: float | None
+    problem: FeatureProblem, start: Library, sets: Sequence[FeatureSet], deadline: Deadline
 ) -> list[FeatureSet]:
     """Return further sets for a number, until one exact formula is among them."""
     y = np.asarray(problem.target, dtype=np.float64)
@@ -150,15 +153,12 @@ def regression_sets(
         lambda: linked_formulas(problem, start, y, deadline),
         lambda: merged_formulas(problem, sets),
     ]
-    found: list[FeatureSet] = []
-    for stage in stages:
-        if deadline is not None and time.monotonic() >= deadline:
-            break
-        new = [tuple(plain_feature(problem, feature) for feature in each) for each in stage()]
-        found += new
-        if any(len(each) == 1 and is_exact(problem, each) for each in new):
-            break
-    return found
+
+    def is_enough(features: FeatureSet) -> bool:
+        return len(features) == 1 and is_exact(problem, features)
+
+    plain = partial(plain_feature, problem)
+    return sets_in_stages(stages, lambda each: tuple(map(plain, each)), is_enough, deadline)
 
 
 def is_exact(problem: FeatureProblem, features: FeatureSet) -> bool:
@@ -188,15 +188,10 @@ def even_rows(n: int) -> Indices:
     return np.unique(np.linspace(0, n - 1, min(n, _ROWS)).astype(np.intp))
 
 
-def library(problem: FeatureProblem, operations: Sequence[str | OwnFunction]) -> list[Expression]:
-    """Return features of one to four columns, the simplest first."""
-    return _usable_members(problem, operations, promising_columns(problem))
-
-
 def plain_library(
     problem: FeatureProblem, operations: Sequence[str | OwnFunction]
 ) -> list[Expression]:
-    """Return features as of `library` that do not depend on the target.
+    """Return features as of a `Library` that do not depend on the target.
 
     Where there are many columns, products are those of two columns as they are.
     """
@@ -405,7 +400,7 @@ def law(names: Sequence[str], halves: Iterable[int]) -> Expression:
 
 
 def separated_sets(
-    problem: FeatureProblem, start: Library, y: Array, deadline: float | None
+    problem: FeatureProblem, start: Library, y: Array, deadline: Deadline
 ) -> list[FeatureSet]:
     """Return sets for a target divided by the columns that are factors of it, times these."""
     halves = factor_powers(problem.X, y)
@@ -468,7 +463,7 @@ def squared_residual(design: Array, wanted: Array) -> float:
 
 
 def linked_formulas(
-    problem: FeatureProblem, start: Library, y: Array, deadline: float | None = None
+    problem: FeatureProblem, start: Library, y: Array, deadline: Deadline
 ) -> list[FeatureSet]:
     """Return features whose function, by one of the links, is a combination of the library.
 
@@ -479,7 +474,7 @@ def linked_formulas(
         return found
     rows = even_rows(len(y))
     for link in _LINKS:
-        if deadline is not None and time.monotonic() >= deadline:
+        if is_late(deadline):
             break
         wanted = link.forward(np.abs(y))
         if not start.allows(*link.needs) or not np.isfinite(wanted).all():
@@ -528,12 +523,8 @@ def combined(
         # Noise hides that a number is 1 or 2, so the formula with these is tried as well.
         doubt = np.abs(standard_errors(balanced, wanted * row_weights, weights) / scale)
         near = tuple(map(round_nearby, numbers, doubt.tolist()))
-        for used in dict.fromkeys((numbers, near)):
-            terms = [
-                multiply(Expression.number(number), part)
-                for number, part in zip(used, parts, strict=True)
-            ]
-            yield factored(add(*terms))
+        for weighing in dict.fromkeys((numbers, near)):
+            yield factored(weighted_sum(weighing, parts))
 
 
 def standard_errors(design: Array, wanted: Array, weights: Array) -> Array:
@@ -554,18 +545,21 @@ def round_nearby(number: float, doubt: float) -> float:
 def merged_formulas(problem: FeatureProblem, sets: Iterable[FeatureSet]) -> list[FeatureSet]:
     """Return one feature instead of several for sets that are exact, with small numbers only."""
     wanted = np.asarray(problem.target, dtype=np.float64)
-    return [
-        (each,)
+    merged = (
+        each
         for features in sets
         if len(features) > 1 and is_exact(problem, features)
         for each in combined(problem, features, wanted, scales=True)
-        if all(has_small_numbers(part) for part in each.parts())
+    )
+    return [
+        (each,)
+        for each in merged
+        if all(
+            (12 * number_of(part)).is_integer()
+            for part in each.parts()
+            if part.operation == "number"
+        )
     ]
-
-
-def has_small_numbers(part: Expression) -> bool:
-    """Tell whether a part of an expression is no number, or a small fraction."""
-    return part.operation != "number" or (12 * number_of(part)).is_integer()
 
 
 def factored(expression: Expression) -> Expression:

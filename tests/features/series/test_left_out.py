@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from parsimon.features.series.series_model import fold_outputs
-from parsimon.features.series.smooth import smooth_fit, smooth_kernel
+from parsimon.features.series.series_model import fold_outputs, smooth_fit, smooth_kernel
 from parsimon.features.series.tree_search import (
     Targets,
     quick_fitness,

@@ -24,20 +24,17 @@ from parsimon._interrupts import stoppable
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.features.series.candidates import candidate_trees
-from parsimon.features.series.evaluate import SeriesTable
+from parsimon.features.series.evaluate import SeriesTable, is_long
 from parsimon.features.series.series_model import (
     FULL_TRUST,
+    Folds,
     SeriesClassModel,
     SeriesForecastModel,
     SeriesModel,
     SeriesNumberModel,
+    SubsetLosses,
     last_values,
     measure_trust,
-)
-from parsimon.features.series.smooth import (
-    Folds,
-    SubsetLosses,
     search_feature_subsets,
     smooth_fit,
     smooth_kernel,
@@ -46,6 +43,7 @@ from parsimon.features.series.tree_search import (
     BredTrees,
     Targets,
     TreeSearch,
+    candidate_trees,
     digest_series,
     many_values,
     rank_features,
@@ -238,7 +236,9 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         first = search.list_first(self._list_trees(table), self._until(begin, _BEGINNING))
         if not first.trees:
             raise InvalidInputError("All series are alike, so that no feature tells them apart.")
-        self.is_persistence_ = self.task_ == "forecast" and not self._beats_last(search)
+        self.is_persistence_ = self.task_ == "forecast" and not self._beats_last(
+            first.Z, search.targets
+        )
         self._trust = FULL_TRUST
         if self.task_ in ("classification", "regression"):
             self._trust = measure_trust(first.Z, search.targets, int(self.max_features))
@@ -396,21 +396,19 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             errors, ranked, targets.T[few], None if targets.codes is None else targets.codes[few]
         )
 
-    def _beats_last(self, search: TreeSearch) -> bool:
+    def _beats_last(self, Z: Array, targets: Targets) -> bool:
         """Tell whether features that are chosen anew in each fold beat the last value in time."""
-        first = search.first.Z
-        folds = self._folds(len(first)) or []
         gains = []
-        for train, test in folds:
+        for train, test in self._folds(len(Z)) or []:
             if len(train) < _FEWEST_ROWS:
                 continue
-            Z, centre, scale = standardise_features(first[train])
-            chosen = rank_features(Z, search.targets.of(train), int(self.max_features))
-            fit = smooth_fit(Z[:, chosen], search.targets.T[train])
-            new = ((first[test] - centre) / scale)[:, chosen]
-            told = smooth_kernel(new, Z[:, chosen], fit.width) @ fit.weights
-            truth = search.targets.T[test]
-            gains.append((truth**2 - (truth - told) ** 2)[:, 0])
+            learnt, centre, scale = standardise_features(Z[train])
+            chosen = rank_features(learnt, targets.of(train), int(self.max_features))
+            fit = smooth_fit(learnt[:, chosen], targets.T[train])
+            new = ((Z[test] - centre) / scale)[:, chosen]
+            found = smooth_kernel(new, learnt[:, chosen], fit.width) @ fit.weights
+            truth = targets.T[test]
+            gains.append((truth**2 - (truth - found) ** 2)[:, 0])
         if not gains:
             return False
         gain = np.concatenate(gains)
@@ -436,8 +434,8 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         names = ["error", "n_features", "cost"]
         kept = Front(values, names, ties="first").rows
         subsets = masks[kept]
-        solutions = [[self.pool_[place] for place in np.flatnonzero(one)] for one in subsets]
-        left = [errors.known[one.tobytes()][1] for one in subsets]
+        solutions = [[self.pool_[place] for place in np.flatnonzero(mask)] for mask in subsets]
+        left = [errors.known[mask.tobytes()][1] for mask in subsets]
         squares = np.array([((T - out) ** 2).mean(axis=1) for out in left])
         tested = ~np.isnan(squares[0])
         squares, n_tested = squares[:, tested], max(int(tested.sum()), 2)
@@ -483,12 +481,14 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         rows = self._excerpt(targets, np.random.default_rng(0), _MOST_FINAL)
         table, T = table.of(rows), targets.T[rows]
         if self.task_ == "classification":
-            options: dict[str, Any] = {"classes": self.classes_, "trust": self._trust}
-            return SeriesClassModel.fitted(trees, table, T, **options)
+            return SeriesClassModel.fitted(
+                trees, table, T, classes=self.classes_, trust=self._trust
+            )
         if self.task_ == "regression":
             mean, spread = self._unit
-            options = {"mean": mean, "spread": spread, "trust": self._trust}
-            return SeriesNumberModel.fitted(trees, table, T, **options)
+            return SeriesNumberModel.fitted(
+                trees, table, T, mean=mean, spread=spread, trust=self._trust
+            )
         if self.task_ == "forecast":
             folds = self._folds(len(T))
             return SeriesForecastModel.fitted(
@@ -533,11 +533,11 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         """Return what was found, in words: how much was tried, the front, the chosen features."""
         check_is_fitted(self)
         sizes = self.front_.values[:, 1].astype(int)
-        told = f"{self.n_evaluations_} features of series were computed; the front has "
-        told += f"{len(sizes)} subsets, from {sizes.min()} to {sizes.max()} features."
+        text = f"{self.n_evaluations_} features of series were computed; the front has "
+        text += f"{len(sizes)} subsets, from {sizes.min()} to {sizes.max()} features."
         if self.is_persistence_:
-            return f"{told} None beat the last value in back-testing, so that it is predicted."
-        return f"{told} Chosen: {'; '.join(self.best_estimator_.words())}."
+            return f"{text} None beat the last value in back-testing, so that it is predicted."
+        return f"{text} Chosen: {'; '.join(self.best_estimator_.words())}."
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:  # noqa: ARG002
         """Return the chosen features in words, shape (n_chosen,)."""
@@ -547,12 +547,10 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
 
 def _is_table(X: Any) -> bool:
     """Tell whether X is one series a row, all of a length."""
-    if isinstance(X, SeriesTable) or {"id", "time", "value"} <= set(
-        map(str, getattr(X, "columns", ()))
-    ):
+    if isinstance(X, SeriesTable) or is_long(X):
         return False
     if isinstance(X, list | tuple) and X and not isinstance(X[0], Integral | float):
-        shapes = {np.shape(one) for one in X}
+        shapes = {np.shape(row) for row in X}
         return len(shapes) == 1 and len(next(iter(shapes))) <= 1
     return getattr(X, "ndim", 2) < 3 and not (
         isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1 and np.ndim(X[0]) > 0
