@@ -56,7 +56,7 @@ ROWS = (
             Package(
                 "report",
                 "from findings to pages",
-                ("findings", "sections/", "document", "html/", "typst", "markdown", "figures/"),
+                ("findings/", "sections/", "document", "html/", "typst", "markdown", "figures/"),
             )
         ],
     ),
@@ -137,7 +137,7 @@ WALK = (
     "gp.search",
     "pareto.run",
     "statistician.measure",
-    "report.findings",
+    "report.findings/",
     "report.sections/",
     "report.document",
     "report.html/",

@@ -56,8 +56,8 @@ ABOVE = (
     ),
     plant(
         "statistician/folds.py",
-        "seen = job.prepare([one.at(part.train) for one in job.questions])",
-        "seen = job.prepare(job.questions)",
+        "seen = prepare([question.at(part.train) for question in questions])",
+        "seen = prepare(questions)",
         "statistician/test_honest_folds.py::test_errors_of_the_comparison_are_those_of_refits_to_training_rows",
         kind=LEAK,
     ),

@@ -237,7 +237,7 @@ MODELS = (
         kind=LEAK,
     ),
     plant(
-        "phylo/_prediction.py",
+        "phylo/_tips.py",
         "new, covariance, new - 2.0 * expected)",
         "new, covariance, new - expected)",
         "phylo/test_pgls.py::test_predictions_condition_on_relatives",

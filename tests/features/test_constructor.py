@@ -437,12 +437,8 @@ def test_quick_formulas():
 
 
 @contract(
-    [
-        ParetoConstructor(
-            "regression", max_iter=1, population_size=4, start="columns", random_state=0
-        )
-    ],
-    [ParetoConstructor("classification", max_iter=1, population_size=4, random_state=0)],
+    ParetoConstructor("regression", max_iter=1, population_size=4, start="columns", random_state=0),
+    ParetoConstructor("classification", max_iter=1, population_size=4, random_state=0),
 )
 @pytest.mark.filterwarnings("ignore:ParetoConstructor predicts")
 def test_scikit_learn_contract(estimator, check):

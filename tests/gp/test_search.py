@@ -28,8 +28,8 @@ SE = SquaredExponential
 
 
 @contract(
-    [KernelSearch(depth=1, cv=2, task="classification")],
-    [KernelSearch(depth=1, cv=2, task="regression")],
+    KernelSearch(depth=1, cv=2, task="classification"),
+    KernelSearch(depth=1, cv=2, task="regression"),
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

@@ -8,7 +8,7 @@ from tools.page_text import blocks, paragraphs, plain, sections
 from parsimon.report.document import Document, Explorer, Figure, KeyFigures, Section, Table
 from parsimon.report.findings import Findings
 from parsimon.report.sections import write
-from parsimon.report.sections._scope import Scope
+from parsimon.report.sections.table.scope import Scope
 
 
 def with_study(found: Findings, **changes) -> Findings:

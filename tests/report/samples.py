@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from parsimon.report.effect_findings import EffectFinding
 from parsimon.report.findings import (
     CalibrationBin,
     Checks,
@@ -26,7 +25,7 @@ from parsimon.report.findings import (
     Variable,
     VariableFinding,
 )
-from parsimon.report.row_findings import RowExplanation, RowPart
+from parsimon.report.findings.shared_findings import EffectFinding, RowExplanation, RowPart
 from parsimon.structures import Claim
 
 HOSTILE = "<script>alert(1)</script> \"q\" 'a' & $x$ #let 年龄"

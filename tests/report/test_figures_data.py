@@ -1,7 +1,6 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.colors import same_color
 from scipy.stats import binomtest
 
 from parsimon._style import BLUE, GREY, VERMILION
@@ -14,7 +13,6 @@ from parsimon.report.figures import (
 )
 from parsimon.report.figures.calibration import calibration_bins
 from parsimon.report.figures.search_figures import SearchNode
-from parsimon.report.figures.sketches import folds_sketch, schematic
 from parsimon.report.figures.svg_text import caption
 
 
@@ -131,32 +129,6 @@ def test_trees_refuse_what_is_not_one(nodes, options, message):
 def test_a_tree_of_one_node_and_a_forest_draw():
     assert list(texts(search_tree([SearchNode("only")]))) == ["only"]
     assert len(texts(search_tree([SearchNode("a"), SearchNode("b"), SearchNode("c", 1)]))) == 3
-
-
-def test_folds_hold_out_each_part_once():
-    ax = folds_sketch(4)
-    held = [
-        (round(box.get_x() - 0.03), round(box.get_y() - 0.14))
-        for box in ax.patches
-        if same_color(box.get_facecolor()[:3], VERMILION)
-    ]
-    assert sorted(held) == [(k, k) for k in range(4)]
-    with pytest.raises(InvalidInputError, match="two folds or more"):
-        folds_sketch(1)
-
-
-def test_the_schematic_draws_its_steps_in_order():
-    ax = schematic(["read", "a search of models", "write"])
-    named = [text for text in ax.texts if text.get_text()]
-    assert [t.get_text().replace("\n", " ") for t in named] == [
-        "read",
-        "a search of models",
-        "write",
-    ]
-    places = [text.get_position()[0] for text in named]
-    assert places == sorted(places)
-    with pytest.raises(InvalidInputError, match="one step or more"):
-        schematic([])
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95])

@@ -28,7 +28,6 @@ from parsimon.report.figures import (
 )
 from parsimon.report.figures.points import number_label, percent_label
 from parsimon.report.figures.search_figures import SearchNode
-from parsimon.report.figures.sketches import folds_sketch
 from parsimon.report.figures.svg_text import caption, compact, simplified
 from parsimon.report.figures.three_columns import isosurface_3d
 
@@ -83,12 +82,16 @@ def test_svg_is_one_element_of_text_without_rules_for_the_page():
     assert "sans-serif" in text
 
 
+def small_tree():
+    return search_tree([SearchNode("root"), SearchNode("leaf", parent=0)])
+
+
 def test_the_same_figure_gives_the_same_bytes():
     def draw():
         return svg(posterior_2d(linear, table(), confidence=True, n_grid=31)[0].figure, salt="a")
 
     assert draw() == draw()
-    figure = folds_sketch().figure
+    figure = small_tree().figure
     assert svg(figure) == svg(figure)
 
 
@@ -106,15 +109,15 @@ def test_identifiers_differ_between_figures_and_every_reference_resolves():
 @pytest.mark.parametrize("salt", ["", "1st", "a b", 'a"><script>'])
 def test_salt_must_be_a_name(salt):
     with pytest.raises(InvalidInputError, match="salt must be letters"):
-        svg(folds_sketch().figure, salt=salt)
+        svg(small_tree().figure, salt=salt)
 
 
 def test_a_title_is_escaped_and_comes_first():
-    text = svg(folds_sketch().figure, title="a < b & c\x00")
+    text = svg(small_tree().figure, title="a < b & c\x00")
     root = ElementTree.fromstring(text)
     assert root[0].tag.endswith("title")
     assert root[0].text == "a < b & c"
-    assert "<title" not in svg(folds_sketch().figure)
+    assert "<title" not in svg(small_tree().figure)
 
 
 def test_typical_figures_are_small_and_many_marks_become_pixels():
@@ -287,7 +290,7 @@ def test_simplified_keeps_several_parts_and_closing():
 
 
 def test_figures_have_a_transparent_background():
-    for axes in (posterior_1d(linear, table(n_columns=1)), folds_sketch()):
+    for axes in (posterior_1d(linear, table(n_columns=1)), small_tree()):
         assert axes.figure.get_facecolor()[3] == 0
         assert axes.get_facecolor()[3] == 0
 

@@ -8,10 +8,10 @@ import pytest
 
 from parsimon.report.data import to_json
 from parsimon.report.findings import Interval
+from parsimon.report.findings.trait_findings import Feature, LeftOut, RootFinding
 from parsimon.report.html import to_html
 from parsimon.report.markdown import to_markdown
 from parsimon.report.sections import summary_lines, write
-from parsimon.report.trait_findings import Feature, LeftOut, RootFinding
 from parsimon.report.typst import to_pdf
 from tests.report import trait_samples as samples
 from tests.report.reading import figures, rows, tables, texts

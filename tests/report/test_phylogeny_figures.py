@@ -14,8 +14,8 @@ from parsimon.report.figures.trait_figures import (
     draw_predicted,
 )
 from parsimon.report.findings import Interval, Picture
+from parsimon.report.findings.trait_findings import LambdaCurve
 from parsimon.report.html.page import checked_svg
-from parsimon.report.trait_findings import LambdaCurve
 from tests.report import trait_samples as samples
 
 

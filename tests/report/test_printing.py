@@ -4,8 +4,8 @@ import matplotlib.pyplot as plt
 import pytest
 
 from parsimon.report.document import Cell, Heading, Table
-from parsimon.report.figures import svg
-from parsimon.report.figures.sketches import folds_sketch
+from parsimon.report.figures import search_tree, svg
+from parsimon.report.figures.search_figures import SearchNode
 from parsimon.report.typst import drawing_on_paper, fitting
 
 HEAD = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 200"'
@@ -29,7 +29,7 @@ def test_sizes_are_read_in_points(size, points):
 
 
 def test_a_figure_keeps_its_size_and_has_one_font():
-    text = svg(folds_sketch(3).figure)
+    text = svg(search_tree([SearchNode("root")]).figure)
     plt.close("all")
     paper = drawing_on_paper(text)
     assert f'width="{paper.width:g}pt"' in paper.svg

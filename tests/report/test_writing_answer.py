@@ -9,7 +9,8 @@ from parsimon.report.document import Figure, KeyFigures, Listings, Strong
 from parsimon.report.findings import ComparedModel, Interval, ModelComparison, Treatment
 from parsimon.report.markdown import to_markdown
 from parsimon.report.sections import write
-from parsimon.report.sections._scope import explained_share, misses
+from parsimon.report.sections._models import explained_share
+from parsimon.report.sections.table.scope import misses
 from tests.report import reading, samples
 from tests.report.samples import interval
 
@@ -318,6 +319,18 @@ def test_the_picture_is_that_of_the_strongest_claim():
     wide = reading.with_table(samples.no_structure(), picture="")
     assert pictured(wide) == ["study-1-effect-1"]
     assert pictured(replace(samples.findings(), pictures=())) == []
+
+
+def test_of_columns_that_stand_for_each_other_the_likelier_one_is_drawn():
+    glucose, age, *others = samples.findings().studies[0].effects
+    drawn = (glucose, replace(age, picture="study-1-effect-4"), *others)
+    both = ("plasma glucose", "age")
+    one_of_them = samples.claim("set", both, 0.99, "one of plasma glucose and age matters")
+    found = reading.with_study(samples.findings(), effects=drawn, claims=(one_of_them,))
+    assert pictured(found) == ["study-1-effect-1"]  # has the least error alone
+    likelier = samples.claim("variable", ("age",), 0.7, "age matters")
+    found = reading.with_study(found, claims=(one_of_them, likelier))
+    assert pictured(found) == ["study-1-effect-4"]
 
 
 def compared(found, **options) -> str:

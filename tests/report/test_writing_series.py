@@ -5,12 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from parsimon.report.feature_findings import FeatureFront, FeatureSize
 from parsimon.report.findings import ComparedModel, Interval, ModelComparison
+from parsimon.report.findings.series_findings import (
+    SeriesFeature,
+    SeriesFindings,
+    SeriesTableFindings,
+)
+from parsimon.report.findings.shared_findings import FeatureFront, FeatureSize
 from parsimon.report.html import to_html
 from parsimon.report.markdown import to_markdown
 from parsimon.report.sections import summary_lines, write
-from parsimon.report.series_findings import SeriesFeature, SeriesFindings, SeriesTableFindings
 from tests.report import samples
 
 

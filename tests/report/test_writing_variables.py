@@ -6,11 +6,10 @@ from dataclasses import replace
 import pytest
 
 from parsimon.report.document import Bullets
-from parsimon.report.effect_findings import EffectFinding
 from parsimon.report.findings import Treatment, Variable
-from parsimon.report.row_findings import LevelFinding
+from parsimon.report.findings.shared_findings import EffectFinding, LevelFinding
 from parsimon.report.sections import write
-from parsimon.report.sections._scope import Scope
+from parsimon.report.sections.table.scope import Scope
 from parsimon.report.sections.table.variables import direction
 from tests.report import reading, samples
 from tests.report.samples import interval

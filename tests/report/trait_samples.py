@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from parsimon.report.findings import Interval, Picture, RunFindings
-from parsimon.report.sections import write
-from parsimon.report.trait_findings import (
+from parsimon.report.findings.trait_findings import (
     Ancestor,
     CladeError,
     Coefficient,
@@ -20,6 +19,7 @@ from parsimon.report.trait_findings import (
     TraitTable,
     Weight,
 )
+from parsimon.report.sections import write
 from tests.report.reading import paragraphs, plain, sections
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 300"><path d="M0 0L9 9"/></svg>'

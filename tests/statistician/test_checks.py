@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from parsimon.exceptions import InvalidInputError
 from parsimon.roc import auc
 from parsimon.statistician.families import OwnPredictions
 from parsimon.statistician.measure import (
-    OutsidePredictions,
     calibration_table,
     check_findings,
     surprise,
@@ -51,7 +49,7 @@ def test_outer_folds_are_used_where_they_saw_the_row(classes):
     rng = np.random.default_rng(2)
     seen = rng.random(70) < 0.8
     guess = np.where(seen, rng.random(70), np.nan)
-    found = check_findings(classes, OutsidePredictions(guess, seen))
+    found = check_findings(classes, guess)
     assert found.source == "outer folds"
     assert found.brier == pytest.approx(np.mean((guess[seen] - classes.question.y[seen]) ** 2))
     assert found.roc.auc.estimate == pytest.approx(auc(classes.question.y[seen], guess[seen]))
@@ -61,15 +59,7 @@ def test_outer_folds_are_used_where_they_saw_the_row(classes):
 
 
 def test_folds_that_all_failed_say_nothing(classes):
-    failed = OutsidePredictions(np.full(70, np.nan), np.zeros(70, dtype=bool))
-    assert check_findings(classes, failed) == check_findings(classes)
-
-
-def test_outside_predictions_of_other_rows_are_refused(classes):
-    with pytest.raises(InvalidInputError, match="Predictions of 3 rows were given for 70 rows"):
-        check_findings(classes, OutsidePredictions(np.zeros(3), np.ones(3, dtype=bool)))
-    with pytest.raises(InvalidInputError, match="Outside predictions must be finite"):
-        check_findings(classes, OutsidePredictions(np.full(70, np.nan), np.ones(70, dtype=bool)))
+    assert check_findings(classes, np.full(70, np.nan)) == check_findings(classes)
 
 
 def test_numbers_have_coverage_and_no_curve(numbers):

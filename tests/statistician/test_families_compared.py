@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.sections import write
-from parsimon.report.sections.table.families import recommended_line
+from parsimon.report.sections._models import recommended_line
 from parsimon.statistician import analyse, compare_models, fit_model, load_model, save_model
 from parsimon.statistician.comparison import compared
 from parsimon.statistician.families import ModelSize, Question

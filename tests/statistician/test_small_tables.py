@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from parsimon.report.sections.table.families import choice_sentences, recommended_line
+from parsimon.report.sections._models import choice_sentences, recommended_line
 from parsimon.statistician import compare_models, fit_model, load_model, save_model
 
 # Breaks of warp threads on a loom, nine for each wool and tension (Tippett 1950; R's warpbreaks).

@@ -102,7 +102,6 @@ def test_surprise_is_the_bits_of_the_rows_own_label(subject):
         assert one.probability == own.value[place]
         assert one.label == ("yes" if subject.question.y[place] else "no")
     assert found[0].score == pytest.approx(surprise(subject.question, own).max())
-    assert len(surprising_rows(subject, own, 3)) == 3
 
 
 def test_values_are_quoted_from_the_table_or_else_from_the_numbers(subject):
@@ -114,12 +113,6 @@ def test_values_are_quoted_from_the_table_or_else_from_the_numbers(subject):
         ("dose", subject.question.table["dose"].iloc[place]),
         ("weight = high", written(subject.question.X.iloc[place, 1])),
     )
-
-
-def test_labels_are_quoted_from_the_table_if_it_has_them(subject):
-    named = subject.question.table.assign(ill=np.where(subject.question.y == 1, "very ill", "well"))
-    found = surprising_rows(asked(subject, table=named), subject.own_predictions())
-    assert {one.label for one in found} <= {"very ill", "well"}
 
 
 def test_influential_rows_are_those_of_greatest_influence(subject):

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from parsimon._notebook import block, drawing, sentence, table
-from parsimon.report.effect_findings import EffectFinding
 from parsimon.report.figures.search_figures import words_by_column
 from parsimon.report.findings import Findings, Picture, ReportFindings
+from parsimon.report.findings.shared_findings import EffectFinding
 
 if TYPE_CHECKING:
     import pandas as pd

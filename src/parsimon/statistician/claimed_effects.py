@@ -13,11 +13,10 @@ import numpy as np
 from scipy.special import expit, ndtri
 
 from parsimon._typing import Array, Indices
-from parsimon.report.effect_findings import EffectFinding, Way
 from parsimon.report.figures import ClassRows, NumberRows, label
 from parsimon.report.figures.levels import LevelMeans, level_means
 from parsimon.report.findings import Picture
-from parsimon.report.row_findings import Interval, LevelFinding
+from parsimon.report.findings.shared_findings import EffectFinding, Interval, LevelFinding, Way
 from parsimon.roc.intervals import wilson_bounds
 from parsimon.statistician.families import Question
 from parsimon.statistician.gallery import Gallery, draw_function

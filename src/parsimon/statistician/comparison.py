@@ -30,7 +30,7 @@ from parsimon.evaluation.row_intervals import (
 )
 from parsimon.evaluation.tempering import SURE
 from parsimon.report.figures import error_against_size
-from parsimon.report.findings import ComparedModel, Interval, ModelComparison, Picture
+from parsimon.report.findings import ComparedModel, ModelComparison, Picture
 from parsimon.statistician.asked_table import ReadTable
 from parsimon.statistician.families import (
     Family,
@@ -44,6 +44,7 @@ from parsimon.statistician.families.family import SeenTable
 from parsimon.statistician.families.plain import GUESSING
 from parsimon.statistician.folds import FoldAnswers, Prepare, Told, run_folds, tempered_answers
 from parsimon.statistician.gallery import picture_of
+from parsimon.statistician.measure import as_interval
 from parsimon.statistician.seen_tables import PreparedTable
 from parsimon.statistician.table_model import TableModel
 from parsimon.structures.shuffled_targets import shuffled_p_value
@@ -298,9 +299,9 @@ def _compared_model(
         name=one.name,
         family=family.kind,
         words=family.words,
-        error=_interval(yard.error(one)),
+        error=as_interval(yard.error(one)),
         log_loss=one.log_loss,
-        difference=_interval(difference),
+        difference=as_interval(difference),
         variables=one.columns,
         size=one.size.bits,
         size_words=_made_of(one.columns, one.size),
@@ -353,10 +354,6 @@ def _left_out(
             reasons = [one.failures[name] for one in answers if name in one.failures]
             found.append((name, reasons[0] if reasons else "it did not answer"))
     return found
-
-
-def _interval(bounds: Bounds) -> Interval:
-    return Interval(estimate=bounds.estimate, low=bounds.low, high=bounds.high)
 
 
 class Compared(NamedTuple):

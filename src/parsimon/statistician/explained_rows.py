@@ -13,11 +13,11 @@ import numpy as np
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.report.figures import RowBar, row_bars
 from parsimon.report.findings import Joint, Picture, Variable
-from parsimon.report.row_findings import RARE, RowExplanation, RowPart, RowRole
+from parsimon.report.findings.shared_findings import RARE, RowExplanation, RowPart, RowRole
 from parsimon.statistician.families import OwnPredictions, Question, predicted
 from parsimon.statistician.families.family import normalised
 from parsimon.statistician.gallery import Gallery
-from parsimon.statistician.measure import surprise, written
+from parsimon.statistician.measure import cell_text, row_label, surprise
 from parsimon.statistician.outer_folds import FoldResult, outside_predictions
 from parsimon.statistician.table_model import TableModel
 
@@ -54,7 +54,7 @@ def explained_rows(
         RowExplanation(
             row=int(question.rows[place]),
             role=role,
-            label=_label(question, place),
+            label=row_label(question, place),
             probability=float(answer),
             level=float(shares.level),
             parts=tuple(_parts(question, sources, shares.columns, values, place)),
@@ -119,19 +119,8 @@ def _parts(
         key = tuple(dict.fromkeys(sources.get(name, name) for name in variables))
         sums[key] = sums.get(key, 0.0) + value
     for names, value in sorted(sums.items(), key=lambda one: -abs(one[1])):
-        cells = tuple((name, _cell(question, name, place)) for name in names)
+        cells = tuple((name, cell_text(question, name, place)) for name in names)
         yield RowPart(values=cells, contribution=value)
-
-
-def _cell(question: Question, name: str, place: int) -> str:
-    table = question.table if name in question.table.columns else question.X
-    return written(table[name].iloc[place])
-
-
-def _label(question: Question, place: int) -> str:
-    if question.is_number:
-        return written(question.y[place])
-    return question.positive if question.y[place] == 1 else question.negative
 
 
 def taken_apart(
@@ -154,7 +143,7 @@ def taken_apart(
         places |= {int(place): role for place in looked[fits][:1]}
     if not places:
         return ()
-    labels = [_label(question, place) for place in places]
+    labels = [row_label(question, place) for place in places]
     answers = _answers(model, question.table.iloc[list(places)])
     return _against_typical(model, question, places, labels, answers)
 
@@ -231,7 +220,7 @@ def _against_typical(
             probability=float(answer),
             level=float(shares.base[at]),
             parts=tuple(
-                RowPart(values=((name, _cell(question, name, place)),), contribution=value)
+                RowPart(values=((name, cell_text(question, name, place)),), contribution=value)
                 for name, value in sorted(
                     zip(shares.columns, shares.values[at].tolist(), strict=True),
                     key=lambda one: -abs(one[1]),

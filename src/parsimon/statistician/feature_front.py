@@ -14,8 +14,8 @@ import numpy as np
 from parsimon._typing import AnyArray, Array
 from parsimon.evaluation.row_intervals import placement_shares
 from parsimon.features import in_words
-from parsimon.report.feature_findings import FeatureFront, FeatureSize
 from parsimon.report.findings import ModelComparison, Picture
+from parsimon.report.findings.shared_findings import FeatureFront, FeatureSize
 from parsimon.statistician.asked_table import ReadTable
 from parsimon.statistician.comparison import compared
 from parsimon.statistician.families import Question
@@ -33,7 +33,7 @@ from parsimon.statistician.table_model import TableModel, as_table_model
 if TYPE_CHECKING:
     import pandas as pd
 
-    from parsimon.report.series_findings import SeriesFeature
+    from parsimon.report.findings.series_findings import SeriesFeature
     from parsimon.statistician.series_tables import AskedSeries
 
 # Formulas of a front that a page shows.
@@ -318,7 +318,7 @@ def _feature(tree: Any, values: Array, given: "AskedSeries") -> "SeriesFeature":
     from scipy.stats import spearmanr
 
     from parsimon.features.series import looked_at, tree_words
-    from parsimon.report.series_findings import SeriesFeature
+    from parsimon.report.findings.series_findings import SeriesFeature
 
     names, groups = given.groups
     if given.is_number:

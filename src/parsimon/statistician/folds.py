@@ -5,7 +5,7 @@ the table prepared anew inside it, and those that search to the table itself as 
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -16,6 +16,7 @@ from parsimon._parallel import Workers, n_workers
 from parsimon._typing import Array, Indices
 from parsimon.evaluation.folds import OuterPart, outer_parts
 from parsimon.evaluation.tempering import temper, tempered_slope
+from parsimon.exceptions import InvalidInputError
 from parsimon.statistician.families import Family, Fitted, ModelSize, Question, Setting
 from parsimon.statistician.families.family import QuestionFit, SeenTable, sampled
 from parsimon.statistician.families.plain import GUESSING
@@ -114,15 +115,6 @@ class FoldRun(NamedTuple):
     whole: dict[str, Fitted]
 
 
-class _Job(NamedTuple):
-    """Families to be fitted to a part of a table; `part` is None for the table itself."""
-
-    pairs: _Pairs
-    questions: Sequence[Question]
-    part: OuterPart | None
-    prepare: Prepare
-
-
 class _Limit(NamedTuple):
     """The seconds of a job, who came too late in another fold, and what the others took there."""
 
@@ -154,11 +146,13 @@ def run_folds(
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
     at = {fold: with_structures(questions, looked or {}, fold) for fold in range(TABLE, len(parts))}
-    jobs = {(k, TABLE): _Job([one], at[TABLE], None, prepare) for k, one in enumerate(whole)}
+    jobs: dict[tuple[int, ...], tuple[_Pairs, Sequence[Question], OuterPart | None]] = {
+        (number, TABLE): ([pair], at[TABLE], None) for number, pair in enumerate(whole)
+    }
     once = deadline is not None or questions[0].table.size > _PREPARED_ONCE
     for fold, (part, child) in enumerate(zip(parts, seed.spawn(len(parts)), strict=True)):
         for number, group in enumerate(_groups(_seeded(families, child), once=once)):
-            jobs[number, fold] = _Job(group, at[fold], part, prepare)
+            jobs[number, fold] = group, at[fold], part
     found: dict[tuple[int, ...], Any] = kept.read(stage, jobs)
     # The table itself takes longest.
     left = sorted(set(jobs) - set(found), key=lambda place: (place[1] != TABLE, place))
@@ -169,22 +163,22 @@ def run_folds(
     done(len(found) / max(1, len(jobs)))
     with Workers(workers, ahead=1) as pool:
         for number, places in enumerate(rounds):
-            limit = _limit_of(rounds[number:], found, deadline, [one.name for one, _ in whole])
-            asked = ((jobs[place], limit) for place in places)
-            for place, one in zip(places, pool.map(_run, asked), strict=True):
-                found[place] = one
-                kept.write(stage, place, one)
+            limit = _limit_of(
+                rounds[number:], found, deadline, [family.name for family, _ in whole]
+            )
+            asked = ((*jobs[place], prepare, limit) for place in places)
+            for place, result in zip(places, pool.map(_run, asked), strict=True):
+                found[place] = result
+                kept.write(stage, place, result)
                 done(len(found) / len(jobs))
     folds = [[one for place, one in found.items() if place[1] == k] for k in range(len(parts))]
-    answers = [_joined(one, families) for one in folds]
-    fitted = {one.name: found[k, TABLE] for k, (one, _) in enumerate(whole)}
-    return FoldRun(answers, {name: _again(name, one, answers) for name, one in fitted.items()})
-
-
-def _again(name: str, fitted: Fitted, answers: Sequence[FoldAnswers]) -> Fitted:
-    """Return a fit to the table, from where its folds ended if that is better."""
-    starts = [one.told[name].questions for one in answers if name in one.told]
-    return fitted.begun_again(starts) if starts else fitted
+    answers = [_join(fold, families) for fold in folds]
+    fitted: dict[str, Fitted] = {}
+    for number, (family, _) in enumerate(whole):
+        name, model = family.name, found[number, TABLE]
+        starts = [fold.told[name].questions for fold in answers if name in fold.told]
+        fitted[name] = model.begun_again(starts) if starts else model
+    return FoldRun(answers, fitted)
 
 
 def _limit_of(
@@ -196,12 +190,17 @@ def _limit_of(
     """Return the limit of the first of some rounds; no limit without a deadline."""
     if deadline is None:
         return _Limit()
-    late, costs = _learnt(one for place, one in found.items() if place[1] != TABLE)
+    late: set[str] = set()
+    costs: dict[str, float] = {}
+    for answers in (answers for place, answers in found.items() if place[1] != TABLE):
+        late |= {name for name, reason in answers.failures.items() if reason == _NO_TIME}
+        for name, told in answers.told.items():
+            costs[name] = max(told.seconds, costs.get(name, 0.0))
     # One of them, perhaps the slowest, is fitted to all rows afterwards.
     last = max((cost for name, cost in costs.items() if name not in whole), default=0.0)
     shares = [_WHOLE if places[0][1] == TABLE else 1 for places in rounds]
     left = max(0.0, deadline - WHOLE_TABLE * last - time.monotonic())
-    return _Limit(left * shares[0] / sum(shares), late, costs)
+    return _Limit(left * shares[0] / sum(shares), frozenset(late), costs)
 
 
 def _seeded(families: Sequence[Family], seed: np.random.SeedSequence) -> _Pairs:
@@ -220,11 +219,11 @@ def _groups(pairs: _Pairs, *, once: bool) -> list[_Pairs]:
     return [*slow, rest] if rest else [*slow]
 
 
-def _joined(answers: Sequence[FoldAnswers], families: Sequence[Family]) -> FoldAnswers:
+def _join(answers: Sequence[FoldAnswers], families: Sequence[Family]) -> FoldAnswers:
     """Return what all said of one fold, in the order in which they were named."""
-    told = {name: told for one in answers for name, told in one.told.items()}
-    failures = {name: reason for one in answers for name, reason in one.failures.items()}
-    names = [one.name for one in families]
+    told = {name: told for group in answers for name, told in group.told.items()}
+    failures = {name: reason for group in answers for name, reason in group.failures.items()}
+    names = [family.name for family in families]
     return FoldAnswers(
         answers[0].test,
         {name: told[name] for name in (*names, *told) if name in told},
@@ -232,36 +231,31 @@ def _joined(answers: Sequence[FoldAnswers], families: Sequence[Family]) -> FoldA
     )
 
 
-def _learnt(answers: Iterable[FoldAnswers]) -> tuple[frozenset[str], dict[str, float]]:
-    """Return who came too late in a fold, and how many seconds the others took at most."""
-    late: set[str] = set()
-    costs: dict[str, float] = {}
-    for one in answers:
-        late |= {name for name, reason in one.failures.items() if reason == _NO_TIME}
-        for name, told in one.told.items():
-            costs[name] = max(told.seconds, costs.get(name, 0.0))
-    return frozenset(late), costs
-
-
-def _run(job: _Job, limit: _Limit) -> FoldAnswers | Fitted:
+def _run(
+    pairs: _Pairs,
+    questions: Sequence[Question],
+    part: OuterPart | None,
+    prepare: Prepare,
+    limit: _Limit,
+) -> FoldAnswers | Fitted:
     """Fit families to one training part, and predict the rows outside it; or one to the table.
 
     With a limit those that were late in another fold are left out, and those that would take
     longer, by their costs there.
     """
-    if job.part is None:
-        (family, seed), *_ = job.pairs
-        return family.fit(job.prepare(job.questions), seed, time_limit=limit.seconds)
-    started, part = time.monotonic(), job.part
+    if part is None:
+        (family, seed), *_ = pairs
+        return family.fit(prepare(questions), seed, time_limit=limit.seconds)
+    started = time.monotonic()
     told: dict[str, Told] = {}
     failures: dict[str, str] = {}
     try:
-        seen = job.prepare([one.at(part.train) for one in job.questions])
-        rows = [one.at(part.test) for one in job.questions]
+        seen = prepare([question.at(part.train) for question in questions])
+        rows = [question.at(part.test) for question in questions]
         X = seen.numbers(rows[0].table)
     except Exception as error:  # noqa: BLE001 - whatever it is, the report goes on
-        return FoldAnswers(part.test, {}, {one.name: _reason(error) for one, _ in job.pairs})
-    for family, seed in job.pairs:
+        return FoldAnswers(part.test, {}, {family.name: _reason(error) for family, _ in pairs})
+    for family, seed in pairs:
         try:
             left = None
             if limit.seconds is not None:
@@ -270,7 +264,7 @@ def _run(job: _Job, limit: _Limit) -> FoldAnswers | Fitted:
             if refused:
                 failures[family.name] = _reason(refused)
                 continue
-            told |= _all_told(family, seen, X, rows, seed, job.questions[0].n_classes, left)
+            told |= _answer(family, seen, X, rows, seed, questions[0].n_classes, left)
         except Exception as error:  # noqa: BLE001 - a user's estimator may raise anything
             failures[family.name] = _reason(error)
     return FoldAnswers(part.test, told, failures)
@@ -323,7 +317,7 @@ def _expected_seconds(family: Family, seen: SeenTable, left: float) -> float:
     return seconds[1] + growth * (n - sizes[1])
 
 
-def _all_told(
+def _answer(
     family: Family,
     seen: SeenTable,
     X: "pd.DataFrame",
@@ -338,26 +332,21 @@ def _all_told(
     fitted = family.fit(seen, seed, time_limit=limit)
     if fitted.seen is not seen:
         X = fitted.seen.numbers(rows[0].table)
-    told = {family.name: _told(fitted, X, n_classes, started)}
-    more = fitted.tell(X, rows)
-    told[family.name] = told[family.name]._replace(questions=more)
+    own = _predict(fitted, X, n_classes, started)
+    told = {family.name: own._replace(questions=fitted.tell(X, rows))}
     for name, other in fitted.others.items():
-        told[name] = _told(other, X, n_classes, time.process_time())
+        told[name] = _predict(other, X, n_classes, time.process_time())
     return told
 
 
-def _told(fitted: Fitted, X: "pd.DataFrame", n_classes: int, started: float) -> Told:
+def _predict(fitted: Fitted, X: "pd.DataFrame", n_classes: int, started: float) -> Told:
     value, reach = fitted.predict(X, n_classes)
     if not np.isfinite(value).all():
-        raise _RefusedError("it predicted what is no finite number")
+        raise InvalidInputError("it predicted what is no finite number")
     size, columns = fitted.size, len(fitted.columns)
     seconds = time.process_time() - started
     known = None if np.isnan(reach).all() else reach
     return Told(value, size, columns, seconds, fitted.only_calls, reach=known)
-
-
-class _RefusedError(Exception):
-    """A model says why it does not answer."""
 
 
 def _reason(error: Exception | str) -> str:

@@ -4,7 +4,7 @@
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,21 +44,17 @@ if TYPE_CHECKING:
 MOST_ROWS = 10
 
 
-def surprising_rows(
-    found: "KernelResult", own: OwnPredictions, most: int = MOST_ROWS
-) -> tuple[RowFinding, ...]:
+def surprising_rows(found: "KernelResult", own: OwnPredictions) -> tuple[RowFinding, ...]:
     """Return the rows that the model expected least, the most surprising first."""
-    return _rows(found.question, found.chosen.variables, surprise(found.question, own), own, most)
+    return _rows(found.question, found.chosen.variables, surprise(found.question, own), own)
 
 
-def influential_rows(
-    found: "KernelResult", own: OwnPredictions, most: int = MOST_ROWS
-) -> tuple[RowFinding, ...]:
+def influential_rows(found: "KernelResult", own: OwnPredictions) -> tuple[RowFinding, ...]:
     """Return the rows whose removal would change the model most, the first most."""
     changes = found.influence()
     if changes is None or len(changes) != len(found.question.y):
         return ()
-    return _rows(found.question, found.chosen.variables, changes, own, most)
+    return _rows(found.question, found.chosen.variables, changes, own)
 
 
 def surprise(question: Question, own: OwnPredictions) -> Array:
@@ -74,35 +70,33 @@ def surprise(question: Question, own: OwnPredictions) -> Array:
 
 
 def _rows(
-    question: Question, variables: Sequence[str], scores: Array, own: OwnPredictions, most: int
+    question: Question, variables: Sequence[str], scores: Array, own: OwnPredictions
 ) -> tuple[RowFinding, ...]:
     """Return the rows of greatest score; among equals, in the order of the table."""
-    order = np.argsort(-scores, kind="stable")[:most]
+    order = np.argsort(-scores, kind="stable")[:MOST_ROWS]
     return tuple(
         RowFinding(
             row=int(question.rows[place]),
-            label=_label(question, place),
+            label=row_label(question, place),
             probability=float(own.value[place]),
             score=float(scores[place]),
-            values=tuple(_values(question, variables, place)),
+            values=tuple((name, cell_text(question, name, place)) for name in variables),
         )
         for place in order.tolist()
     )
 
 
-def _label(question: Question, place: int) -> str:
-    if question.target in question.table.columns:
-        return written(question.table[question.target].iloc[place])
+def row_label(question: Question, place: int) -> str:
+    """Return the class or the number that a row has."""
     if question.is_number:
         return written(question.y[place])
     return question.positive if question.y[place] == 1 else question.negative
 
 
-def _values(question: Question, names: Sequence[str], place: int) -> Iterator[tuple[str, str]]:
-    """Yield variables with their cells as the table has them."""
-    for name in names:
-        known = name in question.table.columns
-        yield name, written((question.table if known else question.X)[name].iloc[place])
+def cell_text(question: Question, name: str, place: int) -> str:
+    """Return the cell of a row as the table has it, or else the variable of that name."""
+    table = question.table if name in question.table.columns else question.X
+    return written(table[name].iloc[place])
 
 
 def written(cell: Any) -> str:
@@ -125,24 +119,13 @@ _FAR_OFF = 1e9
 _FARTHEST = 64.0
 
 
-@dataclass(frozen=True, eq=False)
-class OutsidePredictions:
-    """Predictions of rows by models of the outer folds, which never saw them.
-
-    probability_or_value (n,): Of the positive class, or the predicted number; any value where
-        `seen` is False.
-    seen (n,): False where the fold of a row failed.
-    """
-
-    probability_or_value: Array
-    seen: Mask
-
-
-def check_findings(found: "KernelResult", outside: OutsidePredictions | None = None) -> Checks:
+def check_findings(found: "KernelResult", outside: Array | None = None) -> Checks:
     """Measure how far the model that answers a question may be trusted.
 
-    Calibration, curve and Brier score come from `outside` if it is given, otherwise from the
-    model's own predictions; surprising and influential rows always belong to the model itself.
+    Calibration, curve and Brier score come from predictions by the outer folds that did not see a
+    row, if there are any; surprising and influential rows always belong to the model itself.
+
+    outside (n,): These predictions, NaN where a fold failed.
     """
     own, question = found.own_predictions(), found.question
     checks = Checks(
@@ -150,15 +133,12 @@ def check_findings(found: "KernelResult", outside: OutsidePredictions | None = N
         surprising=surprising_rows(found, own),
         influential=influential_rows(found, own),
     )
-    if question.is_number:
-        return replace(checks, **_coverage(question.y, own))
-    y, probability = np.asarray(question.y, dtype=np.float64), own.value
-    ranked = probability if own.ranking is None else own.ranking
-    seen = _seen(outside, len(y))
-    if outside is not None and seen.any():
-        y, probability = y[seen], outside.probability_or_value[seen]
-        checks, ranked = replace(checks, source="outer folds"), probability
-    return _judged(checks, y, probability, ranked)
+    known = np.zeros(len(own.value), dtype=bool) if outside is None else ~np.isnan(outside)
+    if outside is not None and known.any() and not question.is_number:
+        checks = replace(checks, source="outer folds")
+        question = question.at(np.flatnonzero(known))
+        own = replace(own, value=outside[known], ranking=None)
+    return _judge(checks, question, own)
 
 
 def outside_checks(question: Question, own: OwnPredictions, columns: Sequence[str]) -> Checks:
@@ -166,20 +146,22 @@ def outside_checks(question: Question, own: OwnPredictions, columns: Sequence[st
 
     columns: Those whose cells are quoted from surprising rows.
     """
-    rows = _rows(question, columns, surprise(question, own), own, MOST_ROWS)
-    checks = Checks(source="outer folds", surprising=rows)
+    rows = _rows(question, columns, surprise(question, own), own)
+    return _judge(Checks(source="outer folds", surprising=rows), question, own)
+
+
+def _judge(checks: Checks, question: Question, own: OwnPredictions) -> Checks:
+    """Add calibration, curve and Brier score of classes, the coverage of a number."""
     if question.is_number:
         return replace(checks, **_coverage(question.y, own))
-    return _judged(checks, np.asarray(question.y, dtype=np.float64), own.value, own.value)
-
-
-def _judged(checks: Checks, y: Array, probability: Array, ranked: Array) -> Checks:
-    """Add calibration, curve and Brier score; shapes (n,)."""
+    y, probability = np.asarray(question.y, dtype=np.float64), own.value
     line = calibration_line(y, probability)
-    slope, intercept = (None, None) if line is None else map(_interval, line)
-    roc, hull = _ranking(y, ranked)
+    slope, intercept = (None, None) if line is None else map(as_interval, line)
+    roc, hull = _ranking(y, probability if own.ranking is None else own.ranking)
     if roc is not None and checks.source == "outer folds":
-        roc = replace(roc, auc=_outer_area(y, probability))
+        # As the honest error has it.
+        area = area_bounds(placement_shares(y == 1, probability), y == 1)
+        roc = replace(roc, auc=as_interval(area))
     return replace(
         checks,
         calibration=calibration_table(y, probability),
@@ -316,13 +298,9 @@ def _ranking(y: Array, probability: Array) -> tuple[Roc | None, tuple[tuple[floa
     return roc_of(y, probability), corners
 
 
-def _outer_area(y: Array, probability: Array) -> Interval:
-    """Return the AUC of rows from several outer folds, as `honest_findings` has it."""
-    return _interval(area_bounds(placement_shares(y == 1, probability), y == 1))
-
-
-def _interval(bounds: Bounds) -> Interval:
-    return Interval(estimate=bounds.estimate, low=bounds.low, high=bounds.high)
+def as_interval(bounds: Bounds) -> Interval:
+    """Return bounds as a finding."""
+    return Interval(**bounds._asdict())
 
 
 def _coverage(y: Array, own: OwnPredictions) -> dict[str, Any]:
@@ -337,18 +315,6 @@ def _coverage(y: Array, own: OwnPredictions) -> dict[str, Any]:
     ends = binomtest(int(inside.sum()), len(y)).proportion_ci(CONFIDENCE, method="exact")
     found = Interval(estimate=share, low=float(ends.low), high=float(ends.high))
     return {"coverage": share, "coverage_interval": found}
-
-
-def _seen(outside: OutsidePredictions | None, n_rows: int) -> Mask:
-    if outside is None:
-        return np.zeros(n_rows, dtype=bool)
-    seen = np.asarray(outside.seen, dtype=bool)
-    if len(seen) != n_rows or len(outside.probability_or_value) != n_rows:
-        raise InvalidInputError(
-            f"Predictions of {len(outside.probability_or_value)} rows were given for {n_rows} rows."
-        )
-    finite_vector(outside.probability_or_value[seen], "Outside predictions")
-    return seen
 
 
 def roc_of(y: Any, probability: Any, *, most_points: int = 80) -> Roc:
@@ -429,7 +395,7 @@ class FrontModels(NamedTuple):
 
 def size_front(candidates: Sequence["KernelCandidate"], solutions: Any = None) -> Front:
     """Return the error on the folds of the search against size; optimistic, since it guided it."""
-    values = [[one.error, one.size] for one in candidates]
+    values = [[candidate.error, candidate.size] for candidate in candidates]
     solutions = candidates if solutions is None else solutions
     return Front(values, ["error", "size"], solutions=solutions, ties="first")
 
@@ -440,18 +406,25 @@ def front_models(found: "KernelResult") -> FrontModels:
     The chosen model joins the front if it is not on it: another guide than the error may have
     chosen it, or the one-standard-error rule.
     """
-    write, candidates, chosen = _FrontWriter(found), found.candidates, found.chosen
+    candidates, chosen = found.candidates, found.chosen
+    curves: dict[Any, Roc | None] = {}
+
+    def write(candidate: "KernelCandidate") -> ModelFinding:
+        if candidate.key not in curves:
+            curves[candidate.key] = _curve(found.question, candidate)
+        return candidate.finding(curves[candidate.key])
+
     by_size = size_front(candidates)
     knee: KernelCandidate = by_size.solution(by_size.knee())
     members = _in_order(by_size.solution(row) for row in range(len(by_size)))
-    if chosen.key not in [one.key for one in members]:
+    if chosen.key not in [member.key for member in members]:
         members = _in_order([*members, chosen])
-    places = [one.key for one in members]
-    counts = [[one.error, len(one.variables)] for one in candidates]
+    places = [member.key for member in members]
+    counts = [[candidate.error, len(candidate.variables)] for candidate in candidates]
     by_variables = Front(counts, ["error", "variables"], solutions=candidates, ties="first")
     fewer: list[KernelCandidate] = sorted(
         (by_variables.solution(row) for row in range(len(by_variables))),
-        key=lambda one: (len(one.variables), one.error),
+        key=lambda candidate: (len(candidate.variables), candidate.error),
     )
     return FrontModels(
         tuple(map(write, members)),
@@ -462,27 +435,15 @@ def front_models(found: "KernelResult") -> FrontModels:
 
 
 def _in_order(candidates: Iterable["KernelCandidate"]) -> list["KernelCandidate"]:
-    return sorted(candidates, key=lambda one: (one.size, -one.error))
+    return sorted(candidates, key=lambda candidate: (candidate.size, -candidate.error))
 
 
-class _FrontWriter:
-    """Writes candidates as findings, computing the curve of each but once."""
-
-    def __init__(self, found: "KernelResult") -> None:
-        self._question = found.question
-        self._curves: dict[Any, Roc | None] = {}
-
-    def __call__(self, candidate: "KernelCandidate") -> ModelFinding:
-        if candidate.key not in self._curves:
-            self._curves[candidate.key] = self._curve(candidate)
-        return candidate.finding(self._curves[candidate.key])
-
-    def _curve(self, candidate: "KernelCandidate") -> Roc | None:
-        probability = None if self._question.is_number else candidate.left_out()
-        if probability is None:
-            return None
-        curve = roc_of((self._question.y == 1).astype(np.intp), probability)
-        if np.ptp(probability) == 0:
-            # What ranks no row has this area whatever the rows, so that nothing about it is unsure.
-            return replace(curve, auc=Interval(estimate=0.5, low=0.5, high=0.5))
-        return curve
+def _curve(question: Question, candidate: "KernelCandidate") -> Roc | None:
+    probability = None if question.is_number else candidate.left_out()
+    if probability is None:
+        return None
+    curve = roc_of((question.y == 1).astype(np.intp), probability)
+    if np.ptp(probability) == 0:
+        # What ranks no row has this area whatever the rows, so that nothing about it is unsure.
+        return replace(curve, auc=Interval(estimate=0.5, low=0.5, high=0.5))
+    return curve

@@ -14,9 +14,9 @@ from parsimon._parallel import n_workers
 from parsimon._random import seed_sequence
 from parsimon.exceptions import InvalidInputError
 from parsimon.report import Readable
-from parsimon.report.feature_findings import FeatureFront
 from parsimon.report.findings import Picture, RunFindings, TableFindings
-from parsimon.report.selection_findings import SelectionFindings
+from parsimon.report.findings.column_findings import SelectionFindings
+from parsimon.report.findings.shared_findings import FeatureFront
 from parsimon.statistician.analysis import run_findings, today
 from parsimon.statistician.asked_table import ReadTable, read_question
 from parsimon.statistician.comparison import compare_on_folds

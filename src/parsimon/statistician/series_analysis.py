@@ -21,7 +21,7 @@ from parsimon.features.series import (
 )
 from parsimon.report import Readable
 from parsimon.report.findings import ModelComparison, Picture, RunFindings
-from parsimon.report.series_findings import SeriesFindings
+from parsimon.report.findings.series_findings import SeriesFindings
 from parsimon.statistician.analysis import run_findings
 from parsimon.statistician.comparison import compare_on_folds
 from parsimon.statistician.families import Family

@@ -17,7 +17,7 @@ from parsimon._typing import Array, Indices
 from parsimon.exceptions import BadRowError, InvalidInputError
 from parsimon.features.series import SeriesTable
 from parsimon.report.findings import Treatment
-from parsimon.report.series_findings import SeriesTableFindings
+from parsimon.report.findings.series_findings import SeriesTableFindings
 from parsimon.statistician.asked_table import ReadTable
 from parsimon.statistician.families.series_families import SERIES, as_series
 from parsimon.statistician.prepare import read_outcome

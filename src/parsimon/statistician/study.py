@@ -32,7 +32,7 @@ from parsimon.report.findings import (
     Task,
     Variable,
 )
-from parsimon.report.row_findings import (
+from parsimon.report.findings.shared_findings import (
     RowExplanation,
 )
 from parsimon.roc import AucInterval, RocDisplay
@@ -41,7 +41,6 @@ from parsimon.statistician.explained_rows import draw_rows, explained_rows, take
 from parsimon.statistician.families import OwnPredictions, Question
 from parsimon.statistician.gallery import Gallery, picture_of
 from parsimon.statistician.measure import (
-    OutsidePredictions,
     check_findings,
     front_models,
     outside_checks,
@@ -220,17 +219,10 @@ def searched_model(
     outside (n,): Predictions by the outer folds that did not see the row, NaN where none did.
     """
     question, gallery = found.question, Gallery(found.question.key)
-    checks = check_findings(found, _outside(outside))
+    checks = check_findings(found, outside)
     checks = _draw_checks(question, found.own_predictions(), checks, gallery)
     explained = draw_rows(question, explained_rows(found, variables), gallery)
     return checks, explained, tuple(gallery.pictures)
-
-
-def _outside(predictions: Array | None) -> OutsidePredictions | None:
-    if predictions is None or np.isnan(predictions).all():
-        return None
-    seen = ~np.isnan(predictions)
-    return OutsidePredictions(np.where(seen, predictions, 0.5), seen)
 
 
 def _draw_checks(

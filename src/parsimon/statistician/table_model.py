@@ -13,7 +13,6 @@ from parsimon._checks import nearest_name, shorten
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.evaluation.tempering import temper
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto.front import write_number
 from parsimon.report.findings import ComparedModel, Treatment
 from parsimon.statistician.contributions import (
     Contributions,
@@ -24,9 +23,8 @@ from parsimon.statistician.contributions import (
 )
 from parsimon.statistician.families import Fitted, predicted
 from parsimon.statistician.families.family import class_shares
-from parsimon.statistician.prepare.cells import iso_day
 from parsimon.statistician.prepare.frames import named_frame
-from parsimon.statistician.prepare.recipes import DateColumn, LevelsColumn, VariableSource
+from parsimon.statistician.prepare.recipes import LevelsColumn, VariableSource
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -189,8 +187,8 @@ class TableModel(BaseEstimator):
             OutsideRange(
                 variable.column,
                 int(beyond[place]),
-                self._worded(variable, self.seen.low[place]),
-                self._worded(variable, self.seen.high[place]),
+                self._recipe_of(variable.column).write(float(self.seen.low[place])),
+                self._recipe_of(variable.column).write(float(self.seen.high[place])),
             )
             for place, variable in enumerate(self.variables)
             if beyond[place] and variable.kind != "indicator" and variable.column in used
@@ -285,21 +283,16 @@ class TableModel(BaseEstimator):
     def _places_of(self, column: str) -> list[int]:
         return [place for place, one in enumerate(self.variables) if one.column == column]
 
-    def _worded(self, variable: VariableSource, value: float) -> str:
-        recipe = next(one for one in self.preparer.recipes_ if one.column == variable.column)
-        if isinstance(recipe, DateColumn):
-            return iso_day(recipe.origin + value)
-        return write_number(float(value))
+    def _recipe_of(self, column: str) -> Any:
+        return next(recipe for recipe in self.preparer.recipes_ if recipe.column == column)
 
     def _typical_cell(self, column: str) -> str:
         """Return what a column is in the typical row, in words."""
         assert self.seen is not None
-        recipe = next(one for one in self.preparer.recipes_ if one.column == column)
-        places = self._places_of(column)
+        recipe, places = self._recipe_of(column), self._places_of(column)
         if not isinstance(recipe, LevelsColumn):
             plain = [place for place in places if self.variables[place].name == column]
-            typical = self.seen.typical[plain[0]] if plain else np.nan
-            return self._worded(self.variables[places[0]], typical) if plain else "there"
+            return recipe.write(float(self.seen.typical[plain[0]])) if plain else "there"
         ones = [place for place in places if self.seen.typical[place] == 1]
         levels = dict(zip((one.name for one in recipe.variables), recipe.levels, strict=False))
         if ones:

@@ -30,7 +30,7 @@ from parsimon.report.figures.trait_figures import (
     draw_predicted,
 )
 from parsimon.report.findings import ModelComparison, RunFindings
-from parsimon.report.trait_findings import (
+from parsimon.report.findings.trait_findings import (
     CALLED,
     LambdaCurve,
     ModelName,

@@ -16,7 +16,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.features import LabelNoise, StableSelector, label_noise, regression_screen
 from parsimon.report import Readable
 from parsimon.report.findings import Picture, Treatment
-from parsimon.report.wide_findings import (
+from parsimon.report.findings.column_findings import (
     SizeFinding,
     StableColumn,
     SuspectRow,

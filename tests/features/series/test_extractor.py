@@ -208,13 +208,9 @@ def test_what_tasks_share_is_the_standard_set():
 
 
 @contract(
-    [
-        SeriesExtractor(max_iter=1, population_size=5, random_state=0),
-    ],
-    [
-        SeriesExtractor(max_iter=1, population_size=5, task="classification", random_state=0),
-        SeriesExtractor(max_iter=1, population_size=5, task="regression", random_state=0),
-    ],
+    SeriesExtractor(max_iter=1, population_size=5, task="classification", random_state=0),
+    SeriesExtractor(max_iter=1, population_size=5, task="regression", random_state=0),
+    SeriesExtractor(max_iter=1, population_size=5, random_state=0),
 )
 @pytest.mark.filterwarnings("ignore::parsimon.exceptions.ConstantPredictionWarning")
 def test_scikit_learn_contract(estimator, check):

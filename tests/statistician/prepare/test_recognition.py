@@ -113,7 +113,7 @@ def test_rare_levels_count_as_the_commonest_when_rows_come_later_too():
     found = recognise(counted(200, 100, 50, 4), "x")
     encoded = found.recipe.encode(pd.Series(["d", "a", "z"]))
     assert encoded.values.tolist() == [[1, 0, 0], [1, 0, 0], [0, 0, 0]]
-    assert encoded.n_unknown == 1
+    assert [(said.kind, said.count) for said in encoded.treatments] == [("unseen_levels", 1)]
 
 
 @pytest.mark.parametrize(("n_yes", "kept"), [(4, False), (5, True)])
@@ -137,7 +137,7 @@ def test_few_missing_cells_are_no_level_of_their_own(n_missing, own):
     assert (said.kind, said.count, said.value) == (kind, n_missing, level)
     assert found.values.sum(axis=1).tolist() == [1.0] * len(column)
     if not own:
-        [later] = found.recipe.treatments(found.recipe.encode(pd.Series([None, "Q"])))
+        [later] = found.recipe.encode(pd.Series([None, "Q"])).treatments
         assert (later.kind, later.count, later.value) == ("missing_as_level", 1, "S")
 
 
@@ -160,7 +160,7 @@ def test_where_a_name_is_missing_may_still_say_something():
     assert found.values[:, 0].tolist() == [0.0] * 120 + [1.0] * 300
     later = found.recipe.encode(pd.Series(["C1", "Z9", None]))
     assert later.values.tolist() == [[0], [0], [1]]
-    assert later.n_unknown == 0
+    assert [(said.kind, said.count) for said in later.treatments] == [("missing_level", 1)]
 
 
 def test_a_long_tail_below_a_few_true_levels_is_other():

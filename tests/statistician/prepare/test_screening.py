@@ -5,13 +5,13 @@ import pandas as pd
 import pytest
 import scipy.stats
 import skops.io
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.statistician.prepare.preparation import Screener, dependence
+from tests.contract import contract
 
 
-@parametrize_with_checks([Screener(), Screener(most=2, task="regression")])
+@contract(Screener(), Screener(most=2, task="regression"))
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -9,9 +9,9 @@ import numpy as np
 from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.report.feature_findings import FeatureFront
 from parsimon.report.figures.points import label, percent_label
 from parsimon.report.findings import ComparedModel, ModelComparison
+from parsimon.report.findings.shared_findings import FeatureFront
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

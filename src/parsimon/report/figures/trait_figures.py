@@ -14,8 +14,7 @@ from parsimon.phylo import plot_tree
 from parsimon.phylo.ancestors import AncestralStates
 from parsimon.report.figures import label
 from parsimon.report.figures.numeric import predicted_observed
-from parsimon.report.sections._phrases import count
-from parsimon.report.trait_findings import (
+from parsimon.report.findings.trait_findings import (
     CALLED,
     CladeError,
     Coefficient,
@@ -26,6 +25,7 @@ from parsimon.report.trait_findings import (
     SpeciesFinding,
     Weight,
 )
+from parsimon.report.sections._phrases import count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

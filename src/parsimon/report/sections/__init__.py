@@ -13,9 +13,9 @@ from typing import cast
 
 from parsimon.report.document import Block, Document, Explorer, Figure, Section
 from parsimon.report.findings import ReportFindings
-from parsimon.report.sections._outline import Outline
+from parsimon.report.sections._blocks import bullets
+from parsimon.report.sections._page import Outline, in_full, run_facts
 from parsimon.report.sections._phrases import duration
-from parsimon.report.sections._works import in_full
 
 __all__ = ["Outline", "duration", "summary_lines", "write"]
 
@@ -25,12 +25,13 @@ def write(findings: ReportFindings) -> Document:
     outline, run, seen = _outline(findings), findings.run, _Seen()
     kind = outline.kind(findings)
     written = f"{f'{kind}: a' if kind else 'A'} report written by Parsimon {run.version}"
+    facts = () if outline.facts is None else (*outline.facts(findings), *run_facts(run))
     return Document(
         title=outline.title(findings),
         subtitle=f"{written} on {run.date}",
-        facts=outline.facts(findings),
+        facts=facts,
         lead=_once((*outline.lead(findings), *_reading(findings)), seen),
-        sections=tuple(_section_once(one, seen) for one in outline.sections(findings)),
+        sections=tuple(_section_once(section, seen) for section in outline.sections(findings)),
         references=in_full(outline.works(findings)),
     )
 
@@ -39,7 +40,6 @@ def _reading(findings: ReportFindings) -> tuple[Block, ...]:
     """Return what was done to a file when it was read; nothing for most."""
     if not findings.run.reading:
         return ()
-    from parsimon.report.sections._blocks import bullets
     from parsimon.report.sections.table.treatments import treatment_sentences
 
     return (bullets(*treatment_sentences(findings.run.reading)),)
@@ -65,7 +65,7 @@ class _Seen:
 
 def _section_once(section: Section, seen: _Seen) -> Section:
     blocks = _once(section.blocks, seen)
-    inner = tuple(_section_once(one, seen) for one in section.sections)
+    inner = tuple(_section_once(below, seen) for below in section.sections)
     return replace(section, blocks=blocks, sections=inner)
 
 

@@ -1,13 +1,15 @@
 """Small builders of blocks: paragraphs from sentences, cells from numbers."""
 
 import math
+import re
 from typing import Literal, TypeAlias
 
-from parsimon.report.document import Bullets, Cell, Inline, Note, Paragraph
-from parsimon.report.findings import Interval
+from parsimon.report.document import Bullets, Cell, Figure, Inline, Note, Paragraph, Reference
+from parsimon.report.findings import Interval, ReportFindings
 from parsimon.report.sections._phrases import (
     DASH,
     SMALLEST_P,
+    clean,
     decimal,
     ends,
     percent_cell,
@@ -37,16 +39,6 @@ def _append(parts: list[Inline], part: Inline) -> None:
         parts[-1] = last + part
     elif part:
         parts.append(part)
-
-
-def list_phrases(*items: Sentence) -> tuple[Inline, ...]:
-    """Return phrases as a list inside a sentence."""
-    parts: list[Inline] = []
-    for place, item in enumerate(items):
-        if place:
-            parts.append(" and " if place == len(items) - 1 else ", ")
-        parts.extend((item,) if isinstance(item, str) else item)
-    return tuple(parts)
 
 
 def bullets(*items: Sentence) -> Bullets:
@@ -96,3 +88,24 @@ def ends_cell(interval: Interval) -> Cell:
 
 def _order(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def target_of(findings: ReportFindings) -> str:
+    """Return the target's name as sentences have it."""
+    return clean(findings.table.target)
+
+
+def figures(findings: ReportFindings, *names: str) -> tuple[Figure, ...]:
+    """Return figures of those pictures that exist."""
+    found = (findings.picture(name) for name in names if name)
+    return tuple(Figure(_figure_anchor(drawn.name), drawn) for drawn in found if drawn is not None)
+
+
+def refer_to_figure(findings: ReportFindings, name: str, says: str) -> Sentence:
+    """Return "Figure 3" and what it says as a sentence; nothing if there is no picture."""
+    found = figures(findings, name)
+    return (Reference(found[0].anchor), f" {says}.") if found else ""
+
+
+def _figure_anchor(name: str) -> str:
+    return "figure-" + re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")

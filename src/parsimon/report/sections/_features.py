@@ -4,27 +4,44 @@ import math
 from collections.abc import Iterator
 
 from parsimon.report.document import Block, Cell, Code, Heading, Section, Table
-from parsimon.report.feature_findings import FeatureFront, FeatureSize
-from parsimon.report.findings import ComparedModel, Findings, ModelComparison, ReportFindings
-from parsimon.report.sections._blocks import bullets, note, paragraph
+from parsimon.report.findings import Findings, ModelComparison, ReportFindings
+from parsimon.report.findings.shared_findings import FeatureFront, FeatureSize
+from parsimon.report.sections._blocks import bullets, figures, note, paragraph, target_of
+from parsimon.report.sections._models import measured, the
 from parsimon.report.sections._phrases import (
     DASH,
     clean,
     count,
-    decimal,
     joined,
     named,
     percent,
     share_range,
     short,
+    were,
 )
-from parsimon.report.sections._scope import figures, miss, target_of, the
 
 _NAMED = 12
 # Who is told beside a front.
 _BESIDE = ("linear", "boosting")
 # What the model of formulas is called in comparisons.
 FORMULAS = "short formula"
+# What every formula has, whatever its length.
+_FREE = "the first weight and the constant that is added do not count"
+_SIZES = {
+    "columns": "A category counts as one column for each level that is told apart.",
+    "formulas": f"Columns, numbers, operators and functions in it; {_FREE}.",
+}
+_MEASURES = {
+    "error": ("Wrong in the search", "Share of rows, on the folds by which it was searched."),
+    "log loss": (
+        "Log loss in the search",
+        "Of rows left out of the fit; the search has made it small, and less is better.",
+    ),
+    "typical miss": (
+        "Typical miss in the search",
+        "Root mean square, of rows left out of the fit; the search has made it small.",
+    ),
+}
 
 
 def front_blocks(
@@ -50,9 +67,9 @@ def front_blocks(
         yield paragraph(
             "Each line only adds columns to the line before, so that the lines rank them."
         )
-    infinite = [one for one in front.sizes if one.unbounded]
-    if infinite:
-        marked = "One formula" if len(infinite) == 1 else f"{len(infinite)} formulas"
+    n_infinite = sum(size.unbounded > 0 for size in front.sizes)
+    if n_infinite:
+        marked = "One formula" if n_infinite == 1 else f"{n_infinite} formulas"
         chosen = "; the chosen one is among them" if front.chosen.unbounded else ""
         yield note(
             "caution",
@@ -68,27 +85,15 @@ def formula_section(
 
     unit: What guessing misses numbers by, in the unit of the target.
     """
-    return Section(
-        "formulas",
-        "Formulas of a few columns",
-        (
-            paragraph(
-                choice_parts(front),
-                _sampled(front, findings.table.n_rows_used),
-                honest_sentence(found, FORMULAS, unit),
-            ),
-            *front_blocks(findings, front, compared=found is not None),
-            *feature_blocks(findings, front),
-        ),
-        folded=True,
+    n_rows, sampled = findings.table.n_rows_used, ""
+    if front.n_rows < n_rows:
+        sampled = f"The search used {front.n_rows:,} of {count(n_rows, 'row')}, drawn at random."
+    blocks = (
+        paragraph(choice_parts(front), sampled, honest_sentence(found, FORMULAS, unit)),
+        *front_blocks(findings, front, compared=found is not None),
+        *feature_blocks(findings, front),
     )
-
-
-def _sampled(front: FeatureFront, n_rows: int) -> str:
-    """Say how many rows were searched, where that is not all of them."""
-    if front.n_rows >= n_rows:
-        return ""
-    return f"The search used {front.n_rows:,} of {count(n_rows, 'row')}, drawn at random."
+    return Section("formulas", "Formulas of a few columns", blocks, folded=True)
 
 
 def feature_blocks(findings: ReportFindings, front: FeatureFront) -> Iterator[Block]:
@@ -97,11 +102,8 @@ def feature_blocks(findings: ReportFindings, front: FeatureFront) -> Iterator[Bl
     features = list(zip(chosen.features, chosen.words.split("; "), strict=False))
     if not features:
         return
-    one = len(features) == 1
-    yield paragraph(
-        f"The chosen formula has {'one feature' if one else f'{len(features)} features'}, "
-        f"read aloud:"
-    )
+    many = "one feature" if len(features) == 1 else f"{len(features)} features"
+    yield paragraph(f"The chosen formula has {many}, read aloud:")
     yield bullets(
         *(
             clean(words) if name == words else (Code(clean(name)), f": {clean(words)}")
@@ -111,52 +113,47 @@ def feature_blocks(findings: ReportFindings, front: FeatureFront) -> Iterator[Bl
     yield from figures(findings, *front.drawings)
 
 
-# What every formula has, whatever its length.
-_FREE = "the first weight and the constant that is added do not count"
-
-
 def _introduction(front: FeatureFront) -> Iterator[str]:
     if front.kind == "formulas":
         yield (
             f"A formula gives {clean(front.gives)}. Each line is the best that was found with so "
             f"many signs: columns, numbers, operators and functions; {_FREE}."
         )
-    best = min(front.sizes, key=lambda one: one.error)
-    if best.outside > best.error and _said(front, best.outside) != _said(front, best.error):
+    best = min(front.sizes, key=lambda size: size.error)
+    if not best.outside > best.error:
+        return
+    least, apart = error_words(front, best.error), error_words(front, best.outside)
+    if least != apart:
         yield (
-            f"The least error, {_said(front, best.error)}, is that of the best of many and so too "
-            f"good: on rows that were set apart it is {_said(front, best.outside)}."
+            f"The least error, {least}, is that of the best of many and so too good: on rows that "
+            f"were set apart it is {apart}."
         )
 
 
 def tried_sentence(front: FeatureFront) -> str:
     """Return how many subsets or formulas were tried."""
+    of = f"of {count(front.n_columns, 'column')}"
     if front.kind == "formulas":
-        return (
-            f"{count(front.n_tried, 'formula')} of {count(front.n_columns, 'column')} were tried."
-        )
+        return f"{count(front.n_tried, 'formula')} {of} were tried."
+    subsets = count(front.n_tried, "subset")
     if front.exact:
-        tried = count(front.n_tried, "subset")
-        all_ = f"All {tried}" if front.n_tried > 1 else "The only subset"
-        return f"{all_} of {count(front.n_columns, 'column')} {_were(front.n_tried)} tried."
+        every = f"All {subsets}" if front.n_tried > 1 else "The only subset"
+        return f"{every} {of} {were(front.n_tried)} tried."
     return (
-        f"{count(front.n_tried, 'subset')} of {count(front.n_columns, 'column')} were tried, by "
-        "greedy walks and then a genetic search, of many more that there are."
+        f"{subsets} {of} were tried, by greedy walks and then a genetic search, of many more that "
+        "there are."
     )
-
-
-def _were(n: int) -> str:
-    return "was" if n == 1 else "were"
 
 
 def choice_sentence(front: FeatureFront) -> str:
     """Return what was chosen, and by which rule."""
-    return "".join(one.text if isinstance(one, Code) else one for one in choice_parts(front))
+    return "".join(part.text if isinstance(part, Code) else part for part in choice_parts(front))
 
 
 def choice_parts(front: FeatureFront) -> tuple[str | Code, ...]:
     """Return the same with the formula set as code."""
     chosen = front.chosen
+    formula = Code(clean(chosen.formula))
     if front.kind == "columns":
         what = f"{count(chosen.size, 'column')}: {named(chosen.features, _NAMED)}"
         fewest = "fewest columns" if chosen.size > 1 else "fewest"
@@ -165,84 +162,60 @@ def choice_parts(front: FeatureFront) -> tuple[str | Code, ...]:
         return (
             f"No formula surely predicts {clean(front.gives)} better than one number for all "
             "rows: ",
-            Code(clean(chosen.formula)),
+            formula,
             ". What the longer formulas of the table gain in the search may be luck.",
         )
-    judged = (
-        "on rows left out one by one, where every sign counts as a number fitted, since there are "
-        "too few rows to set some apart"
-        if math.isnan(chosen.outside)
-        else "on rows set apart"
-    )
-    return (
-        f"Chosen: {clean(front.gives)} as ",
-        Code(clean(chosen.formula)),
-        f"; the shortest formula within one standard error of the least error {judged}.",
-    )
+    judged = "on rows set apart"
+    if math.isnan(chosen.outside):
+        judged = (
+            "on rows left out one by one, where every sign counts as a number fitted, since there "
+            "are too few rows to set some apart"
+        )
+    rule = f"; the shortest formula within one standard error of the least error {judged}."
+    return (f"Chosen: {clean(front.gives)} as ", formula, rule)
 
 
 def honest_sentence(found: ModelComparison | None, name: str, unit: float) -> str:
     """Return the honest error of the whole search, beside those of other models."""
     if found is None:
         return "There are too few rows to measure an honest error."
-    models = {one.name: one for one in found.models}
-    if name not in models:
+    own = next((model for model in found.models if model.name == name), None)
+    if own is None:
         why = dict(found.left_out).get(name, "it did not answer")
         return f"Its honest error is not known, since {clean(why)}."
-    own = models.pop(name)
-    others = [one for one in models.values() if one.key in _BESIDE]
-    guess = next((one for one in models.values() if one.family == "guessing"), None)
-    beside = [f"{the(one)} of all columns {_missed(found, one, unit)}" for one in others]
+    beside = [
+        f"{the(model)} of all columns {measured(found, model, unit)}"
+        for model in found.models
+        if model.key in _BESIDE and model is not own
+    ]
+    guess = found.of_family("guessing")
     if guess is not None:
-        beside.append(f"guessing {_missed(found, guess, unit)}")
-    range_ = ""
+        beside.append(f"guessing {measured(found, guess, unit)}")
+    error = measured(found, own, unit)
+    did = f"missed rows that it had not seen by {error} on average"
     if found.metric != "variance left":
-        range_ = f" (95 % interval {share_range(own.error)})"
-    did = (
-        f"missed rows that it had not seen by {_missed(found, own, unit)} on average"
-        if found.metric == "variance left"
-        else f"was wrong in {_missed(found, own, unit)} of rows that it had not seen{range_}"
-    )
+        interval = f"(95 % interval {share_range(own.error)})"
+        did = f"was wrong in {error} of rows that it had not seen {interval}"
     return (
         f"Repeated on outer folds, the whole search {did}{'; ' + joined(beside) if beside else ''}."
     )
 
 
-def _missed(found: ModelComparison, model: ComparedModel, unit: float) -> str:
-    if found.metric == "variance left":
-        return miss(model, unit)
-    said = percent(model.error.estimate)
-    if found.metric == "log loss" and not math.isnan(model.log_loss):
-        said += f" (log loss {decimal(model.log_loss, 3)})"
-    return said
-
-
-def _said(front: FeatureFront, error: float) -> str:
+def error_words(front: FeatureFront, error: float) -> str:
+    """Return an error of a front: a share, or a number in its unit."""
     return percent(error) if front.measure == "error" else short(error)
 
 
-def _cell(front: FeatureFront, error: float, *, strong: bool) -> Cell:
+def error_cell(front: FeatureFront, error: float, *, strong: bool) -> Cell:
+    """Return an error of a front; a dash if it was not measured."""
     if math.isnan(error):
         return Cell(DASH)
-    return Cell(_said(front, error), order=error, strong=strong)
-
-
-_MEASURES = {
-    "error": ("Wrong in the search", "Share of rows, on the folds by which it was searched."),
-    "log loss": (
-        "Log loss in the search",
-        "Of rows left out of the fit; the search has made it small, and less is better.",
-    ),
-    "typical miss": (
-        "Typical miss in the search",
-        "Root mean square, of rows left out of the fit; the search has made it small.",
-    ),
-}
+    return Cell(error_words(front, error), order=error, strong=strong)
 
 
 def _guessing(front: FeatureFront, compared: bool) -> str:
     """Return what guessing has on the rows of the search; on new ones the comparison has it."""
-    has = f"has {_said(front, front.guessing)}."
+    has = f"has {error_words(front, front.guessing)}."
     if front.kind == "formulas" and math.isfinite(front.chosen.outside):
         return f" On the rows set apart guessing {has}"
     if not compared:
@@ -259,44 +232,35 @@ def _guessing(front: FeatureFront, compared: bool) -> str:
 def _table(front: FeatureFront, target: str, *, compared: bool) -> Table:
     title, help_ = _MEASURES[front.measure]
     columns = front.kind == "columns"
-    headings = [
-        Heading("Columns" if columns else "Signs", numeric=True, help=_SIZES[front.kind]),
-        Heading(title, numeric=True, help=help_),
-        *(
-            [Heading("Set apart", numeric=True, help="On rows that had no part in the search.")]
-            if sets_apart(front)
-            else []
-        ),
-        Heading("Which" if columns else "Formula"),
-    ]
+    apart = Heading("Set apart", numeric=True, help="On rows that had no part in the search.")
     what = "columns of each number that were" if columns else "formula of each length that was"
     in_ = f", errors of {target} in its unit" if front.measure == "typical miss" else ""
     return Table(
         f"front-{front.kind}",
         f"The best {what} found{in_}; the chosen line is set strong.{_guessing(front, compared)}",
-        tuple(headings),
-        tuple(_row(front, one) for one in front.sizes),
+        (
+            Heading("Columns" if columns else "Signs", numeric=True, help=_SIZES[front.kind]),
+            Heading(title, numeric=True, help=help_),
+            *((apart,) if sets_apart(front) else ()),
+            Heading("Which" if columns else "Formula"),
+        ),
+        tuple(_row(front, size) for size in front.sizes),
     )
-
-
-_SIZES = {
-    "columns": "A category counts as one column for each level that is told apart.",
-    "formulas": f"Columns, numbers, operators and functions in it; {_FREE}.",
-}
 
 
 def sets_apart(front: FeatureFront) -> bool:
     """Return whether some rows had no part in the search."""
-    return any(math.isfinite(one.outside) for one in front.sizes)
+    return any(math.isfinite(size.outside) for size in front.sizes)
 
 
-def _row(front: FeatureFront, one: FeatureSize) -> tuple[Cell, ...]:
-    strong = one.chosen
-    mark = " ∞" if one.unbounded else ""
-    what = named(one.features, _NAMED) if front.kind == "columns" else clean(one.formula) + mark
+def _row(front: FeatureFront, size: FeatureSize) -> tuple[Cell, ...]:
+    strong = size.chosen
+    what = clean(size.formula) + (" ∞" if size.unbounded else "")
+    if front.kind == "columns":
+        what = named(size.features, _NAMED)
+    errors = (size.error, size.outside) if sets_apart(front) else (size.error,)
     return (
-        Cell(f"{one.size:,}", order=float(one.size), strong=strong),
-        _cell(front, one.error, strong=strong),
-        *([_cell(front, one.outside, strong=strong)] if sets_apart(front) else []),
+        Cell(f"{size.size:,}", order=float(size.size), strong=strong),
+        *(error_cell(front, error, strong=strong) for error in errors),
         Cell(what, strong=strong, code=front.kind == "formulas"),
     )

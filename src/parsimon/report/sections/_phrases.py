@@ -1,6 +1,7 @@
 """Words for numbers, lists and names, so that every section says the same thing the same way."""
 
 import math
+import re
 from collections.abc import Sequence
 
 from parsimon.report.figures import points as labels
@@ -86,6 +87,16 @@ def spelled(n: int, noun: str = "", plural: str = "") -> str:
     """Return a number of things, in words up to ten."""
     word = _SMALL[n] if 0 <= n < len(_SMALL) else f"{n:,}"
     return f"{word} {noun if n == 1 else plural or noun + 's'}" if noun else word
+
+
+def were(n: int) -> str:
+    """Return "was" or "were"."""
+    return "was" if n == 1 else "were"
+
+
+def inflect(template: str, n: int, /, **parts: str) -> str:
+    """Return a template with its `{parts}`, and `[one|several]` chosen by a number of things."""
+    return re.sub(r"\[(.*?)\|(.*?)\]", lambda m: m[1 if n == 1 else 2], template).format(**parts)
 
 
 def amount(size: float, unit: str) -> str:

@@ -5,7 +5,7 @@ that are equal or never vary; `Screener` keeps those that say most about the tar
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -37,51 +37,38 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Duplicates:
-    """Remembers variables by their values, so that an equal one is found whichever came first."""
+def _new_variables(
+    variables: tuple[VariableSource, ...], values: Array, known: dict[bytes, VariableSource]
+) -> tuple[tuple[int, ...], tuple[Treatment, ...]]:
+    """Return the places of variables that vary and equal none before, and what is said of others.
 
-    def __init__(self) -> None:
-        self._seen: dict[bytes, VariableSource] = {}
-
-    def kept(
-        self, variables: tuple[VariableSource, ...], values: Array
-    ) -> tuple[tuple[int, ...], tuple[Treatment, ...]]:
-        """Return the places of variables that are new and vary, and what is said of the others.
-
-        Shapes: values (n, k).
-        """
-        kept: list[int] = []
-        equal: list[tuple[VariableSource, VariableSource]] = []
-        for place, variable in enumerate(variables):
-            column = values[:, place]
-            if np.nanmin(column) == np.nanmax(column):
-                continue
-            first = self._seen.setdefault(_digest(column), variable)
-            if first is variable:
-                kept.append(place)
-            else:
-                equal.append((variable, first))
-        return tuple(kept), _said(equal, whole=not kept)
+    The new ones join the `known`. Shapes: values (n, k).
+    """
+    kept: list[int] = []
+    equal: list[tuple[VariableSource, VariableSource]] = []
+    for place, variable in enumerate(variables):
+        column = values[:, place]
+        if np.nanmin(column) == np.nanmax(column):
+            continue
+        first = known.setdefault(_digest(column), variable)
+        if first is variable:
+            kept.append(place)
+        else:
+            equal.append((variable, first))
+    pairs = [(variable.name, first.name) for variable, first in equal]
+    columns = {first.column for _, first in equal}
+    if not kept and len(columns) == 1:
+        # One column repeats another altogether.
+        pairs = [(equal[0][0].column, columns.pop())]
+    return tuple(kept), tuple(
+        Treatment(kind="column_duplicate", column=name, value=other) for name, other in pairs
+    )
 
 
 def _digest(values: Array) -> bytes:
     # Adding zero makes -0.0 equal to 0.0 in its bytes too; there are many kinds of NaN.
     plain = np.where(np.isnan(values), np.nan, values + 0.0)
     return blake2b(plain.tobytes(), digest_size=16).digest()
-
-
-def _said(
-    equal: list[tuple[VariableSource, VariableSource]], *, whole: bool
-) -> tuple[Treatment, ...]:
-    """Name the columns if one repeats another altogether, else the variables."""
-    columns = {first.column for _, first in equal}
-    if whole and len(columns) == 1:
-        pairs = [(equal[0][0].column, columns.pop())]
-    else:
-        pairs = [(variable.name, first.name) for variable, first in equal]
-    return tuple(
-        Treatment(kind="column_duplicate", column=name, value=other) for name, other in pairs
-    )
 
 
 _WHY = {
@@ -92,52 +79,6 @@ _WHY = {
     "column_rare": "the same in nearly every row",
     "column_ambiguous_date": "dates whose day and month cannot be told apart",
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What becomes of a table.
-
-    recipes: One for each column that is used.
-    kept: For each recipe the places of its variables that are used.
-    variables: All that are used, under names of their own.
-    """
-
-    recipes: tuple[Recipe, ...]
-    kept: tuple[tuple[int, ...], ...]
-    variables: tuple[VariableSource, ...]
-    treatments: tuple[Treatment, ...]
-
-
-def plan_columns(frame: "pd.DataFrame", *, most_levels: int = 8) -> Plan:
-    """Return what becomes of each column of a table.
-
-    Shapes: frame (n, d).
-    """
-    _check_size(frame)
-    recipes: list[Recipe] = []
-    places: list[tuple[int, ...]] = []
-    treatments: list[Treatment] = []
-    seen = Duplicates()
-    for place, name in enumerate(frame.columns):
-        found = recognise(frame.iloc[:, place], str(name), most_levels=most_levels)
-        if found.recipe is None:
-            treatments += found.treatments
-            continue
-        kept, equal = seen.kept(found.recipe.variables, found.values)
-        # What was done to a column that is then left out is nobody's concern.
-        treatments += (*(found.treatments if kept else ()), *equal)
-        if kept:
-            recipes.append(found.recipe)
-            places.append(kept)
-    if not recipes:
-        raise InvalidInputError(_nothing_left(frame, treatments))
-    return Plan(
-        recipes=tuple(recipes),
-        kept=tuple(places),
-        variables=_named(recipes, places),
-        treatments=tuple(treatments),
-    )
 
 
 def _check_size(frame: "pd.DataFrame") -> None:
@@ -155,26 +96,6 @@ def _check_size(frame: "pd.DataFrame") -> None:
         )
     if n_rows == 1:
         raise InvalidInputError("The table has one row (1 sample); at least 2 are needed.")
-
-
-def _nothing_left(frame: "pd.DataFrame", treatments: list[Treatment]) -> str:
-    reasons = [f"{one.column!r} is {_WHY[one.kind]}" for one in treatments if one.kind in _WHY]
-    return (
-        f"No column is left to learn from in {len(frame)} rows: {shorten(reasons, 6)}. "
-        "Add a column that varies and repeats."
-    )
-
-
-def _named(recipes: list[Recipe], places: list[tuple[int, ...]]) -> tuple[VariableSource, ...]:
-    taken: set[str] = set()
-    result = []
-    for recipe, kept in zip(recipes, places, strict=True):
-        variables = recipe.variables
-        for place in kept:
-            own = replace(variables[place], name=unused(variables[place].name, taken))
-            taken.add(own.name)
-            result.append(own)
-    return tuple(result)
 
 
 _FEWEST_LEVELS = 3
@@ -227,15 +148,48 @@ class Preparer(TransformerMixin, BaseEstimator):
                 f"most_levels must be at least {_FEWEST_LEVELS}, got {self.most_levels}."
             )
         frame = named_frame(table)
-        plan = plan_columns(frame, most_levels=self.most_levels)
+        _check_size(frame)
         self.n_features_in_ = frame.shape[1]
         self.feature_names_in_ = np.array(frame.columns, dtype=object)
-        self.recipes_ = plan.recipes
-        self.kept_ = plan.kept
-        self.variables_ = plan.variables
+        treatments = self._choose_recipes(frame)
         self.filling_ = self._learn_filling(frame)
-        self.treatments_ = self._without_medians(plan.treatments)
+        self.treatments_ = self._without_medians(treatments)
         return self
+
+    def _choose_recipes(self, frame: "pd.DataFrame") -> list[Treatment]:
+        """Decide what becomes of each column, and return what is to be said of it."""
+        recipes: list[Recipe] = []
+        kept: list[tuple[int, ...]] = []
+        treatments: list[Treatment] = []
+        known: dict[bytes, VariableSource] = {}
+        for place, name in enumerate(frame.columns):
+            found = recognise(frame.iloc[:, place], str(name), most_levels=self.most_levels)
+            if found.recipe is None:
+                treatments += found.treatments
+                continue
+            places, equal = _new_variables(found.recipe.variables, found.values, known)
+            # What was done to a column that is then left out is nobody's concern.
+            treatments += (*(found.treatments if places else ()), *equal)
+            if places:
+                recipes.append(found.recipe)
+                kept.append(places)
+        if not recipes:
+            reasons = [
+                f"{one.column!r} is {_WHY[one.kind]}" for one in treatments if one.kind in _WHY
+            ]
+            raise InvalidInputError(
+                f"No column is left to learn from in {len(frame)} rows: {shorten(reasons, 6)}. "
+                "Add a column that varies and repeats."
+            )
+        self.recipes_, self.kept_ = tuple(recipes), tuple(kept)
+        taken: set[str] = set()
+        variables = []
+        for recipe, place in self._places:
+            source = recipe.variables[place]
+            variables.append(replace(source, name=unused(source.name, taken)))
+            taken.add(variables[-1].name)
+        self.variables_ = tuple(variables)
+        return treatments
 
     def transform(self, table: Any) -> "pd.DataFrame":
         """Return the numbers of a table with the same columns, in any order.
@@ -338,7 +292,7 @@ class Preparer(TransformerMixin, BaseEstimator):
         return self._without_medians(
             treatment
             for recipe in self.recipes_
-            for treatment in recipe.treatments(recipe.encode(frame[recipe.column]))
+            for treatment in recipe.encode(frame[recipe.column]).treatments
         )
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:  # noqa: ARG002

@@ -7,6 +7,7 @@ do with each other, and a column that goes along would speak for the gappy one w
 which looks like an interaction.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
@@ -74,94 +75,106 @@ def describe_variables(
 
 
 class Encoded(NamedTuple):
-    """A column as numbers, of shape (n, k); cells that were missing, and of unknown level.
+    """A column as numbers, of shape (n, k), and what was done to its cells.
 
-    Missing numbers and dates are NaN. `said` is how cells were read.
+    Missing numbers and dates are NaN.
     """
 
     values: Array
-    n_missing: int
-    n_unknown: int
-    said: tuple[Treatment, ...] = ()
+    treatments: tuple[Treatment, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class NumberColumn:
-    """A column of numbers; `fill` is the median of the fitted rows."""
-
-    column: str
-    fill: float
-    decimal: Decimal = "."
-    indicated: bool = False
-    binary: bool = False
-
-    @property
-    def variables(self) -> tuple[VariableSource, ...]:
-        """One variable, and one for the cells that are missing if that is indicated."""
-        kind: Kind = "indicator" if self.binary else "number"
-        return _with_missing(self.column, kind, self.indicated)
-
-    def encode_values(self, numbers: Array) -> Array:
-        """Return the variables of numbers that were read, shape (n, k); NaN is missing."""
-        return _flagged(numbers, self.indicated)
-
-    def encode(self, cells: "pd.Series[Any]") -> Encoded:
-        """Return the numbers of these cells, NaN where there is none."""
-        numbers = read_numbers(cells, decimal=self.decimal)
-        said = tuple(number_treatments(self.column, numbers))
-        return Encoded(self.encode_values(numbers.values), numbers.n_missing, 0, said)
-
-    def treatments(self, encoded: Encoded) -> tuple[Treatment, ...]:
-        """Say how cells were read, and how many were filled."""
-        return encoded.said + _said(
-            "cells_filled", self.column, encoded.n_missing, write_number(self.fill)
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class DateColumn:
-    """A column of dates, as days since `origin`, which counts from the beginning of 1970."""
-
-    column: str
-    origin: float
-    fill: float
-    format: str = ISO
-    indicated: bool = False
-
-    @property
-    def variables(self) -> tuple[VariableSource, ...]:
-        """One variable, and one for the cells that are missing if that is indicated."""
-        return _with_missing(self.column, "date", self.indicated)
-
-    def encode_values(self, days: Array) -> Array:
-        """Return the variables of days since the origin, shape (n, k); NaN is missing."""
-        return _flagged(days, self.indicated)
-
-    def encode(self, cells: "pd.Series[Any]") -> Encoded:
-        """Return the days of these cells since the origin, NaN where there is none."""
-        days = read_dates(cells, self.format) - self.origin
-        said = date_treatments(self.column, cells, days)
-        return Encoded(self.encode_values(days), int(np.isnan(days).sum()), 0, said)
-
-    def treatments(self, encoded: Encoded) -> tuple[Treatment, ...]:
-        """Say which cells are no dates, and how many were filled."""
-        day = iso_day(self.origin + self.fill)
-        return encoded.said + _said("cells_filled", self.column, encoded.n_missing, day)
-
-
-def _with_missing(column: str, kind: Kind, indicated: bool) -> tuple[VariableSource, ...]:
-    value = VariableSource(name=column, column=column, kind=kind)
-    missing = VariableSource(name=f"{column} is missing", column=column, kind="indicator")
-    return (value, missing) if indicated else (value,)
-
-
-def _said(kind: Any, column: str, count: int, value: str = "") -> tuple[Treatment, ...]:
+def _treat(kind: Any, column: str, count: int, value: str = "") -> tuple[Treatment, ...]:
+    """Return what is to be said of so many cells; nothing of none."""
     return (Treatment(kind=kind, column=column, count=count, value=value),) if count else ()
 
 
-def _flagged(values: Array, indicated: bool) -> Array:
-    """Return values as columns, with one that says where they are missing if that is indicated."""
-    return np.column_stack([values, np.isnan(values)]) if indicated else values[:, None]
+@dataclass(frozen=True, kw_only=True)
+class MeasuredColumn(ABC):
+    """A column of numbers or dates: a variable, and one for its missing cells if `indicated`.
+
+    fill: What a missing cell gets: the median of the fitted rows.
+    """
+
+    column: str
+    fill: float
+    indicated: bool = False
+
+    @property
+    @abstractmethod
+    def kind(self) -> Kind:
+        """What the variable is."""
+
+    @abstractmethod
+    def read(self, cells: "pd.Series[Any]") -> tuple[Array, tuple[Treatment, ...]]:
+        """Return the values of these cells, NaN where there is none, and how they were read."""
+
+    @abstractmethod
+    def write(self, value: float) -> str:
+        """Return a value as the table would have it."""
+
+    @property
+    def variables(self) -> tuple[VariableSource, ...]:
+        """One variable, and one for the cells that are missing if that is indicated."""
+        value = VariableSource(name=self.column, column=self.column, kind=self.kind)
+        name = f"{self.column} is missing"
+        missing = VariableSource(name=name, column=self.column, kind="indicator")
+        return (value, missing) if self.indicated else (value,)
+
+    def encode_values(self, values: Array) -> Array:
+        """Return the variables of values that were read, shape (n, k); NaN is missing."""
+        return np.column_stack([values, np.isnan(values)]) if self.indicated else values[:, None]
+
+    def encode(self, cells: "pd.Series[Any]") -> Encoded:
+        """Return the variables of these cells, and say how they were read and how many filled."""
+        values, said = self.read(cells)
+        n_missing = int(np.isnan(values).sum())
+        filled = _treat("cells_filled", self.column, n_missing, self.write(self.fill))
+        return Encoded(self.encode_values(values), said + filled)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberColumn(MeasuredColumn):
+    """A column of numbers; `binary` if they are 0 and 1 alone."""
+
+    decimal: Decimal = "."
+    binary: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        """An indicator of 0 and 1, else a number."""
+        return "indicator" if self.binary else "number"
+
+    def read(self, cells: "pd.Series[Any]") -> tuple[Array, tuple[Treatment, ...]]:
+        """Return the numbers of these cells."""
+        numbers = read_numbers(cells, decimal=self.decimal)
+        return numbers.values, tuple(number_treatments(self.column, numbers))
+
+    def write(self, value: float) -> str:
+        """Return a number with few digits."""
+        return write_number(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DateColumn(MeasuredColumn):
+    """A column of dates, as days since `origin`, which counts from the beginning of 1970."""
+
+    origin: float
+    format: str = ISO
+
+    @property
+    def kind(self) -> Kind:
+        """A date."""
+        return "date"
+
+    def read(self, cells: "pd.Series[Any]") -> tuple[Array, tuple[Treatment, ...]]:
+        """Return the days of these cells since the origin."""
+        days = read_dates(cells, self.format) - self.origin
+        return days, date_treatments(self.column, cells, days)
+
+    def write(self, value: float) -> str:
+        """Return the day."""
+        return iso_day(self.origin + value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,7 +228,10 @@ class LevelsColumn:
         return self.indicators(read_cells(cells))
 
     def indicators(self, read: Cells) -> Encoded:
-        """Return the 0/1 variables; an unknown level is `usual`, other, or 0 in all of them."""
+        """Return the 0/1 variables, and say how many cells had no level or one never seen.
+
+        An unknown level is `usual`, other, or 0 in all variables.
+        """
         elsewhere, gap = len(self.levels), len(self.levels) + 1
         places = {level: place for place, level in enumerate(self.levels)}
         usual = places.get(self.usual, elsewhere)
@@ -229,11 +245,17 @@ class LevelsColumn:
             np.intp,
         )
         shown = [*range(elsewhere), *[elsewhere] * self._other_shown, *[gap] * self.indicated]
-        return Encoded(
-            (slots[:, None] == np.array(shown)).astype(np.float64),
-            int((read.codes < 0).sum()),
-            int(read.counts[unknown].sum()) if unknown else 0,
-        )
+        said: tuple[Treatment, ...] = ()
+        n_missing = int((read.codes < 0).sum())
+        n_unknown = int(read.counts[unknown].sum()) if unknown else 0
+        if self.indicated:
+            said = _treat("missing_level", self.column, n_missing)
+        elif self.fill:
+            said = _treat("missing_as_level", self.column, n_missing, self.fill)
+        else:
+            n_unknown += n_missing
+        said += _treat("unseen_levels", self.column, n_unknown, self.usual)
+        return Encoded((slots[:, None] == np.array(shown)).astype(np.float64), said)
 
     def level_rows(self, cells: "pd.Series[Any]") -> LevelRows:
         """Return the level of each row, however rare, and its place in the order if there is one.
@@ -251,17 +273,6 @@ class LevelsColumn:
             read.spread([places.get(one, 0.0) for one in read.labels], 0.0),
             read.labels,
         )
-
-    def treatments(self, encoded: Encoded) -> tuple[Treatment, ...]:
-        """Say how many cells were missing or had a level that was never seen."""
-        if self.indicated:
-            missing = _said("missing_level", self.column, encoded.n_missing)
-            return missing + _said("unseen_levels", self.column, encoded.n_unknown, self.usual)
-        if self.fill:
-            missing = _said("missing_as_level", self.column, encoded.n_missing, self.fill)
-            return missing + _said("unseen_levels", self.column, encoded.n_unknown, self.usual)
-        count = encoded.n_missing + encoded.n_unknown
-        return _said("unseen_levels", self.column, count, self.usual)
 
 
 Recipe: TypeAlias = NumberColumn | DateColumn | LevelsColumn

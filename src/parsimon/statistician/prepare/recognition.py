@@ -155,8 +155,8 @@ def recognise(cells: "pd.Series[Any]", name: str, *, most_levels: int = 8) -> Re
     return _levels(read, name, most_levels, truth, order)
 
 
-def _left_out(kind: Any, name: str, *, value: str = "") -> Recognised:
-    return Recognised(recipe=None, treatments=(Treatment(kind=kind, column=name, value=value),))
+def _left_out(kind: Any, name: str, *, count: int = 0, value: str = "") -> Recognised:
+    return Recognised(recipe=None, treatments=(_treatment(kind, name, count, value),))
 
 
 def _number(numbers: ReadNumbers, name: str) -> Recognised:
@@ -170,8 +170,7 @@ def _number(numbers: ReadNumbers, name: str) -> Recognised:
     if _is_identifier(present, name):
         return _left_out("column_identifier", name)
     if _is_repeated_identifier(present, name):
-        said = _said("column_names", name, len(np.unique(present)))
-        return Recognised(recipe=None, treatments=(said,))
+        return _left_out("column_names", name, count=len(np.unique(present)))
     binary = bool(((present == 0) | (present == 1)).all())
     # Half of a yes is nothing that a table could hold.
     fill = float(np.floor(np.median(present)) if binary else np.median(present))
@@ -182,20 +181,19 @@ def _number(numbers: ReadNumbers, name: str) -> Recognised:
     treatments += _gaps(name, numbers.n_missing, write_number(fill), indicated)
     suspicious = suspicious_value(present)
     if suspicious is not None:
-        treatments.append(
-            _said("suspicious_value", name, suspicious[1], write_number(suspicious[0]))
-        )
+        value, count = suspicious
+        treatments.append(_treatment("suspicious_value", name, count, write_number(value)))
     values = recipe.encode_values(numbers.values)
     return Recognised(recipe=recipe, treatments=tuple(treatments), values=values)
 
 
-def _said(kind: Any, name: str, count: int, value: str = "") -> Treatment:
+def _treatment(kind: Any, name: str, count: int, value: str = "") -> Treatment:
     return Treatment(kind=kind, column=name, count=count, value=value)
 
 
 def _gaps(name: str, n_missing: int, fill: str, indicated: bool) -> list[Treatment]:
-    filled = [_said("cells_filled", name, n_missing, fill)] if n_missing else []
-    return filled + ([_said("missing_indicated", name, n_missing)] if indicated else [])
+    filled = [_treatment("cells_filled", name, n_missing, fill)] if n_missing else []
+    return filled + ([_treatment("missing_indicated", name, n_missing)] if indicated else [])
 
 
 def _worth_indicating(n_missing: int, n_cells: int) -> bool:
@@ -254,7 +252,7 @@ def _date(days: Array, name: str, format: str, unread: tuple[Treatment, ...]) ->
     recipe = DateColumn(
         column=name, origin=origin, fill=fill - origin, format=format, indicated=indicated
     )
-    said = Treatment(kind="column_date", column=name, count=len(present), value=iso_day(origin))
+    said = _treatment("column_date", name, len(present), iso_day(origin))
     gaps = _gaps(name, n_missing, iso_day(fill), indicated)
     values = recipe.encode_values(days - origin)
     return Recognised(recipe=recipe, treatments=(said, *unread, *gaps), values=values)
@@ -269,21 +267,21 @@ def _levels(
     if len(counts) == 1:
         if not _worth_indicating(n_missing, len(read.codes)):
             return _left_out("column_constant", name, value=read.labels[0])
-        return _told(read, LevelsColumn(column=name, levels=read.labels), n_missing)
+        return _with_levels(read, LevelsColumn(column=name, levels=read.labels), n_missing)
     if not truth and len(counts) > max(2.0, _IDENTIFYING_SHARE * n_cells):
-        return _without_levels(_said("column_identifier", name, 0), read)
+        return _without_levels(_treatment("column_identifier", name, 0), read)
     least = _support(counts)
     levels = sort_labels(read.labels)
     supported = tuple(level for level in levels if counts[level] >= least)
     if sum(counts[level] for level in supported) < _SHARE_SUPPORTED * n_cells:
-        return _without_levels(_said("column_names", name, len(levels)), read)
+        return _without_levels(_treatment("column_names", name, len(levels)), read)
     chosen = _chosen(levels, supported, counts, most_levels)
     rest = tuple(level for level in levels if level not in chosen)
     n_rest = sum(counts[level] for level in rest)
     if len(chosen) < 2 and n_rest < least:
-        return _without_levels(_said("column_rare", name, n_rest, supported[0]), read)
+        return _without_levels(_treatment("column_rare", name, n_rest, supported[0]), read)
     if not chosen:
-        return _without_levels(_said("column_names", name, len(levels)), read)
+        return _without_levels(_treatment("column_names", name, len(levels)), read)
     other = n_rest >= least
     indicated = n_missing >= least
     filled = (n_missing and not indicated) or (rest and not other)
@@ -298,7 +296,7 @@ def _levels(
     )
     if len(chosen) == 2 and not other:
         recipe = _two_levels(recipe, counts)
-    return _told(read, recipe, n_missing, n_rest=len(rest), n_levels=len(levels))
+    return _with_levels(read, recipe, n_missing, n_rest=len(rest), n_levels=len(levels))
 
 
 def _support(counts: dict[str, int]) -> int:
@@ -331,26 +329,28 @@ def _without_levels(said: Treatment, read: Cells) -> Recognised:
     if not _worth_indicating(n_missing, len(read.codes)):
         return Recognised(recipe=None, treatments=(said,))
     recipe = LevelsColumn(column=said.column, levels=(), other=True, indicated=True)
-    indicated = _said("missing_indicated", said.column, n_missing)
+    indicated = _treatment("missing_indicated", said.column, n_missing)
     values = recipe.indicators(read).values
     return Recognised(recipe=recipe, treatments=(said, indicated), values=values)
 
 
-def _told(
+def _with_levels(
     read: Cells, recipe: LevelsColumn, n_missing: int, *, n_rest: int = 0, n_levels: int = 0
 ) -> Recognised:
     """Return the variables of levels with what a report must say about them."""
     name = recipe.column
     if len(recipe.levels) == 1 and not recipe.other:
-        said = [_said("column_boolean", name, 2, recipe.levels[0])]
+        said = [_treatment("column_boolean", name, 2, recipe.levels[0])]
     else:
-        said = [_said("column_category", name, n_levels)]
+        said = [_treatment("column_category", name, n_levels)]
     if n_rest:
         kind = "rare_levels" if recipe.other else "levels_unsupported"
-        said.append(_said(kind, name, n_rest, "" if recipe.other else recipe.fill))
+        said.append(_treatment(kind, name, n_rest, "" if recipe.other else recipe.fill))
     if n_missing:
         kind = "missing_as_level" if recipe.fill and not recipe.indicated else "missing_level"
-        said.append(_said(kind, name, n_missing, recipe.fill if kind != "missing_level" else ""))
+        said.append(
+            _treatment(kind, name, n_missing, recipe.fill if kind != "missing_level" else "")
+        )
     values = recipe.indicators(read).values
     return Recognised(recipe=recipe, treatments=tuple(said), values=values)
 

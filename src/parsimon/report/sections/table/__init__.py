@@ -7,10 +7,10 @@ import math
 from collections.abc import Iterator
 
 from parsimon.report.document import Block, Section
-from parsimon.report.findings import Findings
-from parsimon.report.sections._outline import Outline
+from parsimon.report.findings import Findings, ModelComparison
+from parsimon.report.sections._models import models_section, recommended_line
+from parsimon.report.sections._page import Outline
 from parsimon.report.sections._phrases import clean, count, percent, quoted
-from parsimon.report.sections._scope import Scope, why_no_outer_folds, words_of
 from parsimon.report.sections.table.answer import answer_screen, certainty_lists
 from parsimon.report.sections.table.checking import (
     again_sentences,
@@ -26,13 +26,13 @@ from parsimon.report.sections.table.classes import (
     each_class,
     joint_sentences,
 )
-from parsimon.report.sections.table.families import guess_miss, recommended_line, which_model
-from parsimon.report.sections.table.front_page import page_title, the_table
 from parsimon.report.sections.table.honesty import honest_sentences
 from parsimon.report.sections.table.methods import cited, methods
 from parsimon.report.sections.table.pictures import strongest_picture
 from parsimon.report.sections.table.rows import rows_explained, rows_of_classes
+from parsimon.report.sections.table.scope import Scope, guess_miss, why_no_outer_folds, words_of
 from parsimon.report.sections.table.trade_off import formula_sections, kernel_search, knee_sentence
+from parsimon.report.sections.table.treatments import page_title, the_table
 from parsimon.report.sections.table.variables import what_matters
 
 _MOST_LINES = 10
@@ -66,6 +66,28 @@ def _sections(findings: Findings) -> Iterator[Section]:
     yield from formula_sections(findings)
     yield the_table(scopes[0])
     yield methods(scopes)
+
+
+def which_model(findings: Findings) -> Iterator[Section]:
+    """Yield the section about all models; nothing if they were not compared."""
+    found = findings.comparison
+    if found is not None:
+        yield models_section(findings, found, _saved(findings, found), guess_miss(findings))
+
+
+def _saved(findings: Findings, found: ModelComparison) -> tuple[str, ...]:
+    """Say which model the file holds, and what of the page is about no model."""
+    chosen = found.recommended
+    if chosen.key == "gp":
+        return ("It is saved beside this report.",)
+    own = "errors"
+    if len(findings.studies) == 1:
+        number = findings.table.task == "regression"
+        own = "errors and rows" if number else "errors, rows and thresholds"
+    beside = f"It is saved beside this report; {own} on this page are its own."
+    if chosen.family == "guessing":
+        beside = "It is saved beside this report, and predicts the same for every row."
+    return (beside, "The curves are of what these rows support, whichever model is used.")
 
 
 def _study(scope: Scope) -> Iterator[Section]:
@@ -131,7 +153,7 @@ def _structure(scope: Scope) -> str:
 
 
 def _measured(scope: Scope) -> list[str]:
-    honest = scope.honest
+    honest = scope.study.honest
     if honest is not None:
         said = [one for one in honest_sentences(scope, honest) if one]
         half = (len(said) + 1) // 2
@@ -148,7 +170,7 @@ def _measured(scope: Scope) -> list[str]:
 
 
 def _trust(scope: Scope) -> str:
-    checks = scope.checks
+    checks = scope.study.checks
     if scope.guesses:
         return ""
     if scope.numeric:
@@ -159,7 +181,7 @@ def _trust(scope: Scope) -> str:
 def _several(scopes: tuple[Scope, ...]) -> list[str]:
     proved = any(map(beats_guessing, scopes))
     lines = list(claim_lines(scopes[0], all_claims(scopes), proved=proved))
-    joint = scopes[0].joint
+    joint = scopes[0].findings.joint
     if joint is not None:
         lines.append(" ".join(one for one in joint_sentences(scopes[0], joint)[:3] if one))
     else:
@@ -167,7 +189,7 @@ def _several(scopes: tuple[Scope, ...]) -> list[str]:
     for one in scopes[:_MOST_CLASSES]:
         nothing = "something, but no column," if beats_guessing(one) else "nothing"
         sure = brief(certain(one.study.claims), nothing)
-        honest = one.honest
+        honest = one.study.honest
         error = "" if honest is None else f"; honest error {percent(honest.error.estimate)}"
         lines.append(f"{one.positive} against all others: {sure} beyond doubt{error}.")
     more = len(scopes) - _MOST_CLASSES

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from parsimon.report.document import Block, Listings
-from parsimon.report.sections import _first_screen as screen
+from parsimon.report.sections import _page as page
 from parsimon.report.sections._blocks import Sentence
 from parsimon.report.sections._phrases import count, named, opened
-from parsimon.report.sections._scope import Scope
 from parsimon.report.sections.table.claims import (
     beats_guessing,
     beyond_claims,
@@ -27,6 +26,7 @@ from parsimon.report.sections.table.honesty import (
 )
 from parsimon.report.sections.table.pictures import strongest_picture
 from parsimon.report.sections.table.rare_class import better_log_loss, leads_with_balance
+from parsimon.report.sections.table.scope import Scope
 from parsimon.report.sections.table.treatments import is_doubtful, treatment_sentences
 from parsimon.structures import Claim
 
@@ -35,7 +35,7 @@ _MOST_DOUBTS = 6
 
 def answer_screen(scope: Scope) -> tuple[Block, ...]:
     """Return the first screen of a table with one question."""
-    return screen.first_screen(
+    return page.first_screen(
         answer(scope),
         (how_well(scope), rival_sentence(scope)),
         key_figures(scope),
@@ -70,12 +70,12 @@ def certainty_lists(scope: Scope, claims: tuple[Claim, ...]) -> Listings:
         sure = (f"Something here predicts {scope.target}: {better}.",)
     perhaps = suggestions(claims, parts=scope.study.honest is not None)
     doubts = tuple(one for one in _doubts(scope, claims) if one)[:_MOST_DOUBTS]
-    return screen.sure_and_unsure(sure, perhaps, doubts)
+    return page.sure_and_unsure(sure, perhaps, doubts)
 
 
 def _doubts(scope: Scope, claims: tuple[Claim, ...]) -> Iterator[Sentence]:
     """Yield what keeps a reader careful, the gravest first."""
-    findings, honest = scope.findings, scope.honest
+    findings, honest = scope.findings, scope.study.honest
     if honest is None:
         first, more = optimistic_sentences(scope)
         yield (*first, *((" ", *more) if more else ()))
@@ -89,13 +89,13 @@ def _doubts(scope: Scope, claims: tuple[Claim, ...]) -> Iterator[Sentence]:
         yield from beyond_claims(scope)
         yield _unshown(scope)
     if certain(claims) or suggested(claims):
-        yield screen.NOT_A_CAUSE
+        yield page.NOT_A_CAUSE
     else:
         yield "This does not prove that there is nothing: more rows would help most."
 
 
 def _unproved(scope: Scope) -> str:
-    honest = scope.honest
+    honest = scope.study.honest
     if honest is None or honest.gain.low > 0 or scope.uses_guessing:
         return ""
     if leads_with_balance(scope):
@@ -108,7 +108,7 @@ def _unproved(scope: Scope) -> str:
 
 
 def _calibration(scope: Scope) -> str:
-    fault = calibration_fault(scope.checks)
+    fault = calibration_fault(scope.study.checks)
     return "" if scope.guesses or not fault else f"The probabilities {fault}."
 
 

@@ -27,13 +27,13 @@ from parsimon.report.sections._phrases import (
     share_range,
     sureness,
 )
-from parsimon.report.sections._scope import Scope, why_no_outer_folds
 from parsimon.report.sections.table.claims import about, certain, suggested
 from parsimon.report.sections.table.honesty import calibration_fault, gain_sentence
 from parsimon.report.sections.table.rare_class import (
     leads_with_balance,
     rare_sentences,
 )
+from parsimon.report.sections.table.scope import Scope, why_no_outer_folds
 from parsimon.structures import Claim
 from parsimon.structures.claims import is_found
 
@@ -93,7 +93,7 @@ _LITTLE_SHARE = 0.03
 def trust(scope: Scope) -> Section:
     """Return the section that says how far the model may be trusted."""
     blocks: list[Block] = []
-    honest = scope.honest
+    honest = scope.study.honest
     if honest is not None and not scope.uses_guessing:
         gain: tuple[str, ...] = (_doubtful_gain(scope, honest),)
         if leads_with_balance(scope):
@@ -127,7 +127,7 @@ def _doubtful_gain(scope: Scope, honest: Honest) -> str:
 
 
 def _probabilities(scope: Scope) -> list[Block]:
-    checks = scope.checks
+    checks = scope.study.checks
     said: list[Sentence] = [_SOURCES[checks.source]]
     if checks.calibration or checks.calibration_slope is not None:
         said += calibration_sentences(scope)
@@ -136,7 +136,7 @@ def _probabilities(scope: Scope) -> list[Block]:
 
 def calibration_sentences(scope: Scope) -> tuple[str, ...]:
     """Return whether probabilities can be taken at their word."""
-    checks = scope.checks
+    checks = scope.study.checks
     slope = checks.calibration_slope
     if slope is None:
         return ("Too little varies here to judge the probabilities.",)
@@ -179,7 +179,7 @@ def coverage_sentence(checks: Checks) -> str:
 
 def _numbers(scope: Scope) -> list[Block]:
     """Return the checks of a predicted number."""
-    checks = scope.checks
+    checks = scope.study.checks
     return [paragraph(coverage_sentence(checks)), *scope.figures(checks.calibration_picture)]
 
 
@@ -189,7 +189,7 @@ _MOST_NAMED = 8
 
 def stability(scope: Scope) -> tuple[tuple[Sentence, ...], tuple[Sentence, ...]]:
     """Return what came back on parts of the table, and what of them failed."""
-    honest = scope.honest
+    honest = scope.study.honest
     if honest is None:
         return (
             (f"Parts of the table were not looked at, because {why_no_outer_folds(scope)}.",),
@@ -199,7 +199,7 @@ def stability(scope: Scope) -> tuple[tuple[Sentence, ...], tuple[Sentence, ...]]
         _introduction(scope, honest),
         *again_sentences(scope, shapes=False),
     )
-    if scope.recommended is None:
+    if scope.findings.recommended is None:
         said = (*said, _again(scope, honest))
     return said, _failures(honest)
 
@@ -370,7 +370,7 @@ def _commands(scope: Scope) -> tuple[Sentence, ...]:
 
 
 def _thresholds(scope: Scope) -> list[Block]:
-    roc = scope.checks.roc
+    roc = scope.study.checks.roc
     if roc is None:
         return []
     anchor = scope.anchor("table-costs")
@@ -422,7 +422,7 @@ def _cost_table(scope: Scope, roc: Roc, anchor: str) -> Table:
         anchor=anchor,
         caption=f"What thresholds do on new rows: {count(roc.n_positive, 'row')} of "
         f"{scope.positive}, {roc.n_negative:,} of {scope.negative}."
-        if scope.checks.source == "outer folds"
+        if scope.study.checks.source == "outer folds"
         else "What thresholds do.",
         headings=(
             Heading("One miss costs", numeric=True),
@@ -438,7 +438,7 @@ def _cost_table(scope: Scope, roc: Roc, anchor: str) -> Table:
 
 def _share_headings(scope: Scope, title: str, whose: str) -> tuple[Heading, ...]:
     share = Heading(title, numeric=True, help=f"Of the rows of {whose}.")
-    if scope.checks.source != "outer folds":
+    if scope.study.checks.source != "outer folds":
         return (share,)
     return share, Heading(f"95{NARROW}% interval", help="Of that share, on new rows.")
 
@@ -447,7 +447,7 @@ def _share_cells(scope: Scope, n: int, of: int) -> tuple[Cell, ...]:
     """Return a share of the rows of a class and, of rows never seen, its interval (Wilson's)."""
     share = n / max(1, of)
     cell = Cell(percent(share), order=share)
-    if scope.checks.source != "outer folds":
+    if scope.study.checks.source != "outer folds":
         return (cell,)
     found = wilson(share, max(1, of), dependence=0.0)
     ends = Interval(estimate=share, low=found.low, high=found.high)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from parsimon.report.document import Inline, Strong
 from parsimon.report.sections._blocks import Sentence
 from parsimon.report.sections._phrases import DASH, clean, count, joined, named, opened, percent
-from parsimon.report.sections._scope import Scope
+from parsimon.report.sections.table.scope import Scope
 from parsimon.structures import Claim
 from parsimon.structures.claims import CERTAIN, SUGGESTED
 
@@ -127,7 +127,7 @@ def headline(scope: Scope, claims: Claims, verbs: tuple[str, str, str], *, prove
 
 def beats_guessing(scope: Scope) -> bool:
     """Return whether new rows are surely predicted better than by guessing."""
-    honest = scope.honest
+    honest = scope.study.honest
     if honest is None or scope.guesses:
         return False
     return any(one is not None and one.low > 0 for one in (honest.gain, honest.log_loss_gain))

@@ -15,6 +15,7 @@ from parsimon.report.document import (
 )
 from parsimon.report.findings import Joint
 from parsimon.report.sections._blocks import count_cell, paragraph
+from parsimon.report.sections._models import with_article
 from parsimon.report.sections._phrases import (
     DASH,
     clean,
@@ -25,7 +26,6 @@ from parsimon.report.sections._phrases import (
     spelled,
     sureness,
 )
-from parsimon.report.sections._scope import Scope, why_no_outer_folds, with_article
 from parsimon.report.sections.table.claims import (
     beats_guessing,
     brief,
@@ -37,6 +37,7 @@ from parsimon.report.sections.table.claims import (
 )
 from parsimon.report.sections.table.honesty import rival_sentence, size_figure
 from parsimon.report.sections.table.pictures import effect_figures
+from parsimon.report.sections.table.scope import Scope, why_no_outer_folds
 from parsimon.structures import Claim
 
 _MOST_PICTURES = 2
@@ -44,7 +45,7 @@ _MOST_PICTURES = 2
 
 def all_classes(scopes: tuple[Scope, ...]) -> tuple[Block, ...]:
     """Return the joint answer: what predicts, how well, and who is mistaken for whom."""
-    joint = scopes[0].joint
+    joint = scopes[0].findings.joint
     if joint is None:
         why = why_no_outer_folds(scopes[0])
         missed = f"How well it does on new rows was not measured, because {why}."
@@ -107,7 +108,8 @@ def joint_sentences(scope: Scope, joint: Joint) -> tuple[str, ...]:
     if joint.source == "leave-one-out":
         rows = "With each row left out in turn"
         honesty = "This is a little optimistic, since the models were chosen with all rows."
-    whose = "" if scope.recommended is None else f" by {with_article(scope.recommended.name)}"
+    used = scope.findings.recommended
+    whose = "" if used is None else f" by {with_article(used.name)}"
     return (
         f"{rows}, the most probable of {spelled(len(joint.classes), 'class', 'classes')}{whose} is "
         f"wrong in {percent(joint.error.estimate)} of cases ({sureness(joint.error)} "
@@ -193,11 +195,11 @@ def _overview(scopes: tuple[Scope, ...]) -> Table:
             (
                 Cell(clean(one.study.positive)),
                 count_cell(one.study.n_positive),
-                _share(math.nan if one.honest is None else one.honest.error.estimate),
+                _share(math.nan if one.study.honest is None else one.study.honest.error.estimate),
                 _share(
                     one.study.baseline.error
-                    if one.honest is None
-                    else one.honest.baseline_error.estimate
+                    if one.study.honest is None
+                    else one.study.honest.baseline_error.estimate
                 ),
                 Cell(brief(certain(one.study.claims))),
                 Cell(brief(suggested(one.study.claims))),

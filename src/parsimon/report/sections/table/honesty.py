@@ -6,9 +6,10 @@ Of a number it is said in the unit of the target, and as the share of the varian
 import math
 from dataclasses import replace
 
-from parsimon.report.document import Code, KeyFigure, KeyFigures, Strong
+from parsimon.report.document import Code, KeyFigure, Strong
 from parsimon.report.findings import Checks, Honest, Interval
 from parsimon.report.sections._blocks import Sentence
+from parsimon.report.sections._models import explained_share, the, with_article
 from parsimon.report.sections._phrases import (
     DASH,
     NARROW,
@@ -25,14 +26,6 @@ from parsimon.report.sections._phrases import (
     sureness,
     within,
 )
-from parsimon.report.sections._scope import (
-    Scope,
-    explained_share,
-    misses,
-    the,
-    why_no_outer_folds,
-    with_article,
-)
 from parsimon.report.sections.table.claims import certain, certain_words
 from parsimon.report.sections.table.rare_class import (
     better_log_loss,
@@ -41,27 +34,26 @@ from parsimon.report.sections.table.rare_class import (
     rare_key_figures,
     rare_sentences,
 )
+from parsimon.report.sections.table.scope import Scope, misses, why_no_outer_folds
 
 
-def key_figures(scope: Scope) -> KeyFigures:
+def key_figures(scope: Scope) -> tuple[KeyFigure, ...]:
     """Return four numbers: the error, guessing's, the AUC or the share explained, and the size."""
-    honest = scope.honest
+    honest = scope.study.honest
     if honest is not None and scope.uses_guessing:
-        return KeyFigures((_guesses_figure(scope, honest), size_figure(scope)))
+        return (_guesses_figure(scope, honest), size_figure(scope))
     if honest is not None and leads_with_balance(scope):
-        return KeyFigures(rare_key_figures(scope, honest))
+        return rare_key_figures(scope, honest)
     if honest is None:
-        return KeyFigures((*_optimistic(scope), *_area(scope), size_figure(scope)))
+        return (*_optimistic(scope), *_area(scope), size_figure(scope))
     if scope.numeric:
-        return KeyFigures((*_number_figures(honest), size_figure(scope)))
+        return (*_number_figures(honest), size_figure(scope))
     seen = f"{share_range(honest.error)}, on new rows"
-    return KeyFigures(
-        (
-            KeyFigure(percent(honest.error.estimate), "honest error", seen),
-            _guessing(scope, honest.baseline_error.estimate),
-            *_area(scope),
-            size_figure(scope),
-        )
+    return (
+        KeyFigure(percent(honest.error.estimate), "honest error", seen),
+        _guessing(scope, honest.baseline_error.estimate),
+        *_area(scope),
+        size_figure(scope),
     )
 
 
@@ -123,11 +115,11 @@ def _optimistic(scope: Scope) -> tuple[KeyFigure, ...]:
 
 
 def _area(scope: Scope) -> tuple[KeyFigure, ...]:
-    honest, roc = scope.honest, scope.checks.roc
+    honest, roc = scope.study.honest, scope.study.checks.roc
     if honest is not None and honest.auc is not None:
         auc, where = honest.auc, ""
     elif roc is not None and scope.study.structure_found:
-        auc, where = roc.auc, f", {scope.checks.source}"
+        auc, where = roc.auc, f", {scope.study.checks.source}"
     else:
         return ()
     return (KeyFigure(f"{auc.estimate:.3f}", "AUC (guessing: 0.5)", f"{number_range(auc)}{where}"),)
@@ -151,7 +143,7 @@ def _commoner(scope: Scope) -> str:
 
 def how_well(scope: Scope) -> str:
     """Return in a sentence how good the answer is on new rows, how surely, beside guessing."""
-    honest = scope.honest
+    honest = scope.study.honest
     if honest is None:
         return _unmeasured(scope)
     if scope.uses_guessing:
@@ -209,7 +201,7 @@ def _heavy(honest: Honest) -> str:
 
 def _subject(scope: Scope) -> str:
     """Return whose figures these are."""
-    found = scope.recommended
+    found = scope.findings.recommended
     return "the model" if found is None else f"{with_article(found.name)}, the model to use,"
 
 
@@ -238,7 +230,7 @@ def _unmeasured(scope: Scope) -> str:
 
 def rival_sentence(scope: Scope) -> str:
     """Return how the best of the other models does on the same rows; nothing if none was asked."""
-    found, honest = scope.findings.comparison, scope.honest
+    found, honest = scope.findings.comparison, scope.study.honest
     if found is None or honest is None:
         return ""
     ours = found.recommended
@@ -324,7 +316,8 @@ def _better_probabilities(scope: Scope, honest: Honest) -> str:
 
 def _believed(scope: Scope, honest: Honest) -> str:
     error = scope.study.model.error
-    if math.isnan(error) or not scope.study.structure_found or scope.recommended is not None:
+    searched = scope.study.structure_found and scope.findings.recommended is None
+    if math.isnan(error) or not searched:
         return ""
     own = percent(1 - error) if scope.numeric and error < 1 else percent(error)
     what = " explained" if scope.numeric else ""

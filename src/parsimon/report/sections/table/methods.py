@@ -5,6 +5,7 @@ import math
 from parsimon.report.document import Block, Code, Section
 from parsimon.report.findings import Findings, KernelSearchFindings, RunFindings, SearchFindings
 from parsimon.report.sections._blocks import Sentence, paragraph
+from parsimon.report.sections._page import again, software
 from parsimon.report.sections._phrases import (
     NARROW,
     clean,
@@ -13,8 +14,7 @@ from parsimon.report.sections._phrases import (
     joined,
     spelled,
 )
-from parsimon.report.sections._run import again, software
-from parsimon.report.sections._scope import Scope
+from parsimon.report.sections.table.scope import Scope
 from parsimon.structures.claims import CERTAIN
 
 
@@ -28,7 +28,7 @@ def cited(findings: Findings) -> tuple[str, ...]:
     short += ["Minka 2001"] * any("expectation" in text for text in inference)
     short += ["Williams and Barber 1998"] * any("laplace" in text for text in inference)
     short += ["Hensman et al. 2015"] * is_sparse(findings)
-    short += ["Bates et al. 2023"] * (Scope(findings=findings).honest is not None)
+    short += ["Bates et al. 2023"] * (findings.studies[0].honest is not None)
     short += ["Breiman et al. 1984"] * uses_one_standard_error(findings)
     return tuple(short)
 
@@ -186,7 +186,7 @@ def _claim_rows(scope: Scope) -> str:
 
 def _measures(scope: Scope) -> tuple[str, ...]:
     honest = ""
-    if scope.honest is not None:
+    if scope.study.honest is not None:
         honest = (
             "For the honest error everything, from filling cells on, is done again without the "
             "rows that are then predicted (Bates et al. 2023)."

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from parsimon.report.document import Figure
-from parsimon.report.effect_findings import EffectFinding
-from parsimon.report.sections._scope import Scope
+from parsimon.report.findings.shared_findings import EffectFinding
 from parsimon.report.sections.table.claims import certain, columns_of, suggested
+from parsimon.report.sections.table.scope import Scope
 from parsimon.structures import Claim
 
 
@@ -35,7 +35,7 @@ def strongest_picture(scopes: tuple[Scope, ...]) -> tuple[Figure, ...]:
 
 def _claimed_picture(scope: Scope, claims: tuple[Claim, ...]) -> tuple[Figure, ...]:
     joins = [one.variables for one in claims if one.kind == "interaction"]
-    alone = sorted(columns_of(claims), key=lambda name: _error_alone(scope, name))
+    alone = sorted(columns_of(claims), key=lambda name: _rank(scope, name))
     for columns in (*joins, *((name,) for name in alone)):
         found = effect_figures(scope, columns)
         if found:
@@ -43,6 +43,14 @@ def _claimed_picture(scope: Scope, claims: tuple[Claim, ...]) -> tuple[Figure, .
     return ()
 
 
-def _error_alone(scope: Scope, column: str) -> float:
-    own = (one for one in scope.study.variables if scope.column(one.variable.name) == column)
-    return min((one.model.error for one in own), default=float("inf"))
+def _rank(scope: Scope, column: str) -> tuple[bool, float]:
+    """Return what sorts columns: claimed alone before in a set only, then by the error alone."""
+    claimed = any(
+        claim.kind == "variable" and claim.variables == (column,) for claim in scope.study.claims
+    )
+    errors = (
+        judged.model.error
+        for judged in scope.study.variables
+        if scope.column(judged.variable.name) == column
+    )
+    return not claimed, min(errors, default=float("inf"))

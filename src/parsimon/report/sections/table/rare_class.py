@@ -17,15 +17,15 @@ from parsimon.report.sections._phrases import (
     share_range,
     sureness,
 )
-from parsimon.report.sections._scope import Scope
 from parsimon.report.sections.table.claims import certain_words
+from parsimon.report.sections.table.scope import Scope
 
 _NEVER_SEEN = "on new rows"
 
 
 def leads_with_balance(scope: Scope) -> bool:
     """Return whether a class is rare and was measured in a way that suits it."""
-    honest = scope.honest
+    honest = scope.study.honest
     return scope.rare and honest is not None and honest.at_base_rate is not None
 
 

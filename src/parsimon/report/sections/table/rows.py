@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from parsimon.report.document import Block, Cell, Figure, Heading, Section, Table
 from parsimon.report.findings import RowExplanation, RowFinding
-from parsimon.report.row_findings import RowRole
+from parsimon.report.findings.shared_findings import RowRole
 from parsimon.report.sections._blocks import Sentence, paragraph
 from parsimon.report.sections._phrases import (
     DASH,
@@ -19,7 +19,7 @@ from parsimon.report.sections._phrases import (
     short,
     spelled,
 )
-from parsimon.report.sections._scope import Scope
+from parsimon.report.sections.table.scope import Scope
 
 _MOST_ROWS = 5
 _ROLES: dict[RowRole, str] = {
@@ -32,7 +32,7 @@ _ROLES: dict[RowRole, str] = {
 
 def rows_explained(scope: Scope) -> Section | None:
     """Return the section about single rows; None if there is none to speak of."""
-    found, checks = scope.explained, scope.checks
+    found, checks = scope.study.explained, scope.study.checks
     if scope.guesses:
         return None
     blocks: list[Block] = []
@@ -52,7 +52,7 @@ def rows_explained(scope: Scope) -> Section | None:
 
 def rows_of_classes(scope: Scope) -> Section | None:
     """Return the section about single rows of more than two classes; None if there is none."""
-    found = () if scope.joint is None else scope.joint.explained
+    found = () if scope.findings.joint is None else scope.findings.joint.explained
     drawn = [_figure(scope, one) for one in found]
     if not drawn or scope.guesses:
         return None
@@ -164,7 +164,7 @@ def _surprising(scope: Scope, rows: Sequence[RowFinding]) -> str:
     """Return which rows the model expects least."""
     told = [f"{one.row:,}" for one in rows[:_MOST_ROWS]]
     many = len(told) > 1
-    left = "" if scope.checks.source == "training rows" else ", predicted without them,"
+    left = "" if scope.study.checks.source == "training rows" else ", predicted without them,"
     if not many:
         left = left.replace("them", "it")
     return (

@@ -15,9 +15,8 @@ from parsimon.report.sections._phrases import (
     percent,
     short,
 )
-from parsimon.report.sections._scope import Scope, words_of
 from parsimon.report.sections.table.claims import beats_guessing
-from parsimon.report.sections.table.families import guess_miss
+from parsimon.report.sections.table.scope import Scope, guess_miss, words_of
 
 
 def kernel_search(scope: Scope) -> Iterator[Section]:
@@ -36,7 +35,7 @@ def kernel_search(scope: Scope) -> Iterator[Section]:
             *scope.figures(scope.study.search.picture),
         ),
         (_trade_off(scope),),
-        folded=scope.recommended is not None,
+        folded=scope.findings.recommended is not None,
     )
 
 

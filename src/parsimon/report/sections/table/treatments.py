@@ -1,10 +1,26 @@
-"""What was done to the table before the search, in a sentence for each kind of treatment."""
+"""What the table is, and what was done to it before the search, in a sentence for each kind."""
 
 import re
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from parsimon.report.findings import Treatment, TreatmentKind
-from parsimon.report.sections._phrases import clean, count, joined, named, opened, quoted, spelled
+from parsimon.report.document import Block, Section
+from parsimon.report.findings import Findings, TableFindings, Treatment, TreatmentKind
+from parsimon.report.sections._blocks import bullets, paragraph
+from parsimon.report.sections._phrases import (
+    clean,
+    count,
+    inflect,
+    joined,
+    named,
+    opened,
+    percent,
+    percent_cell,
+    quoted,
+    spelled,
+    were,
+)
+from parsimon.report.sections.table.scope import Scope
 
 _MOST = 8
 Group = Sequence[Treatment]
@@ -27,109 +43,200 @@ def treatment_sentences(treatments: Sequence[Treatment]) -> tuple[str, ...]:
     groups: dict[TreatmentKind, list[Treatment]] = {}
     for treatment in treatments:
         groups.setdefault(treatment.kind, []).append(treatment)
-    return tuple(opened(_TEMPLATES[kind](group)) for kind, group in groups.items())
+    return tuple(opened(_say(kind, group)) for kind, group in groups.items())
 
 
-def _columns(group: Group) -> str:
-    return named([one.column for one in group], _MOST)
-
-
-def _listed(group: Group, text: Callable[[Treatment], str]) -> str:
-    """Return each column with something in brackets."""
-    return joined([f"{clean(one.column)} ({text(one)})" for one in group], _MOST)
-
-
-def _value(one: Treatment) -> str:
-    """Return the value of a treatment, with a true minus sign if it is a number."""
-    return re.sub(r"^-(?=\d)", "−", clean(one.value))
+def _say(kind: TreatmentKind, group: Group) -> str:
+    """Return the sentence of a kind; see `_Template`."""
+    if kind in _SPECIAL:
+        return _SPECIAL[kind](group)
+    text, each, noun = _TEMPLATES[kind]
+    n = len(group) if noun == "column" else _total(group)
+    return inflect(
+        text,
+        n,
+        n=spelled(n, noun) if noun == "column" else count(n, noun),
+        each=_list_columns(group, each),
+        value=clean(group[0].value),
+        column=clean(group[0].column) if group[0].column else "the target",
+    )
 
 
 def _total(group: Group) -> int:
-    return sum(one.count for one in group)
+    return sum(treatment.count for treatment in group)
 
 
-def _are(n: int, verb: str = "were") -> str:
-    return {"were": "was", "are": "is", "have": "has", "hold": "holds"}[verb] if n == 1 else verb
+def _list_columns(group: Group, each: Callable[[Treatment], str]) -> str:
+    """Return each column, with what there is to say of it in brackets."""
+    said = ((clean(treatment.column), each(treatment)) for treatment in group)
+    return joined([f"{name} ({more})" if more else name for name, more in said], _MOST)
+
+
+def _number(treatment: Treatment) -> str:
+    """Return the value of a treatment, with a true minus sign if it is a number."""
+    return re.sub(r"^-(?=\d)", "−", clean(treatment.value))
+
+
+def _levels(treatment: Treatment) -> str:
+    without = f", without one for {quoted(treatment.value)}" if treatment.value else ""
+    return f"{count(treatment.count, 'level') if treatment.count else 'all levels'}{without}"
+
+
+class _Template(NamedTuple):
+    """How a kind of treatment is told.
+
+    text: For `inflect`: with `{n}` things, `{each}` column, and the first
+        `{column}` and `{value}`.
+    each: What is said of a column in brackets; nothing if empty.
+    noun: What is counted: columns are those of the group, of all else the counts are added up.
+    """
+
+    text: str
+    each: Callable[[Treatment], str] = lambda _: ""
+    noun: str = "column"
+
+
+_TEMPLATES: dict[TreatmentKind, _Template] = {
+    "column_unasked": _Template("{n} [was|were] left out as asked: {each}."),
+    "column_renamed": _Template(
+        "{n} [has|have] no name, or that of an earlier column, and got one: {each}.",
+        lambda one: f"was {quoted(one.value)}" if one.value else "had none",
+    ),
+    "row_names": _Template(
+        "{n} [begins|begin] with a name that the header has no cell for, as R writes them; these "
+        "names were left out.",
+        noun="row",
+    ),
+    "rows_short": _Template(
+        "{n} [has|have] fewer cells than the header; those at the end were taken as missing: "
+        "[line|lines] {value}.",
+        noun="row",
+    ),
+    "column_target": _Template(
+        "{n} [repeats|repeat] the target and [was|were] left out: {each}.",
+        lambda one: f"equal to {clean(one.value)}",
+    ),
+    "rows_without_target": _Template(
+        "{n} [has|have] no value of {column} and [was|were] left out.", noun="row"
+    ),
+    "rows_duplicated": _Template(
+        "{n} [repeats another row exactly and was kept|repeat other rows exactly and were kept]. "
+        "If the same case was entered twice, the errors in this report are too low.",
+        noun="row",
+    ),
+    "missing_indicated": _Template(
+        "a further variable, 0 or 1, says where cells were missing in {n}: {each}."
+    ),
+    "missing_as_level": _Template(
+        "{n} [is too rare for a level of its own and counts|are too few for a level of their own "
+        "and count] as the commonest level: {each}.",
+        lambda one: f"{one.count:,} as {quoted(one.value)}",
+        "missing cell",
+    ),
+    "infinite_cells": _Template(
+        "{n} in {each} [is|are] infinite, or beyond 1e100, and [was|were] taken as missing.",
+        noun="cell",
+    ),
+    "cells_unread": _Template(
+        "{n} could not be read and [was|were] taken as missing: {each}.",
+        lambda one: f"such as {quoted(one.value)}",
+        "cell",
+    ),
+    "column_boolean": _Template(
+        "{n} with two values became 0 and 1: {each}.",
+        lambda one: f"1 is {quoted(one.value)}" if one.value else "",
+    ),
+    "column_category": _Template(
+        "{n} [holds|hold] categories and became variables that are 0 or 1, one for each level: "
+        "{each}.",
+        _levels,
+    ),
+    "rare_levels": _Template(
+        "levels in few rows, and those beyond the commonest, were put together as “other”: {each}.",
+        lambda one: count(one.count, "level"),
+    ),
+    "levels_unsupported": _Template(
+        "levels in so few rows that nothing can be learned about them count as the commonest "
+        "level: {each}.",
+        lambda one: f"{count(one.count, 'level')} as {quoted(one.value)}",
+    ),
+    "column_date": _Template(
+        "{n} [holds|hold] dates and became a number of days: {each}.",
+        lambda one: f"since {clean(one.value)}",
+    ),
+    "column_ambiguous_date": _Template(
+        "{n} [holds|hold] dates in which day and month cannot be told apart, and [was|were] left "
+        "out: {each}. Write them as year-month-day to use them.",
+        lambda one: f"such as {quoted(one.value)}",
+    ),
+    "column_constant": _Template(
+        "{n} [holds|hold] one value only and [was|were] left out: {each}.",
+        lambda one: quoted(one.value) if one.value else "",
+    ),
+    "column_empty": _Template("{n} [is|are] empty and [was|were] left out: {each}."),
+    "column_duplicate": _Template(
+        "{n} [repeats another column|repeat other columns] and [was|were] left out: {each}.",
+        lambda one: f"equal to {clean(one.value)}",
+    ),
+    "column_identifier": _Template(
+        "{n} [differs|differ] in every row, as names and running numbers do, and [was|were] left "
+        "out: {each}."
+    ),
+    "column_names": _Template(
+        "{n} [holds|hold] names, free text or too many levels, most of them in too few rows to "
+        "learn from, and [was|were] left out: {each}.",
+        lambda one: f"{one.count:,} different cells",
+    ),
+    "column_rare": _Template(
+        "{n} [is|are] the same in nearly every row and [was|were] left out: {each}.",
+        lambda one: f"all but {count(one.count, 'cell')} {quoted(one.value)}",
+    ),
+    "unseen_levels": _Template(
+        "levels occur that no fitted row had: {each}.",
+        lambda one: (
+            count(one.count, "cell") + (f", taken as {quoted(one.value)}" if one.value else "")
+        ),
+    ),
+    "rows_sampled": _Template(
+        "the search for a model used {n}, drawn at random; the structure that it found was then "
+        "fitted to all rows.",
+        noun="row",
+    ),
+    "suspicious_value": _Template(
+        "{n} [has a value that lies|have values that lie] far from the others: {each}. Nothing was "
+        "changed. If [it stands|they stand] for “not known” rather than for a count of none, empty "
+        "these cells and run the report again.",
+        lambda one: f"{_number(one)} in {count(one.count, 'row')}",
+    ),
+}
 
 
 def _columns_unnamed(group: Group) -> str:
     n = _total(group)
-    has = "has neither a name nor a value" if n == 1 else "have neither a name nor a value"
-    return (
-        f"{spelled(n, 'column')} {has} and {_are(n)} left out, as separators at the ends of rows "
-        "make them."
-    )
-
-
-def _column_unasked(group: Group) -> str:
-    n = len(group)
-    return f"{spelled(n, 'column')} {_are(n)} left out as asked: {_columns(group)}."
-
-
-def _column_renamed(group: Group) -> str:
-    n = len(group)
-    whose = "has no name, or that of an earlier column," if n == 1 else ""
-    whose = whose or "have no name, or that of an earlier column,"
-    names = _listed(group, lambda one: f"was {quoted(one.value)}" if one.value else "had none")
-    return f"{spelled(n, 'column')} {whose} and got one: {names}."
-
-
-def _row_names(group: Group) -> str:
-    n = _total(group)
-    return (
-        f"{count(n, 'row')} {'begins' if n == 1 else 'begin'} with a name that the header has no "
-        "cell for, as R writes them; these names were left out."
-    )
-
-
-def _rows_short(group: Group) -> str:
-    n = _total(group)
-    lines = clean(group[0].value)
-    where = f"line {lines}" if n == 1 else f"lines {lines}"
-    return (
-        f"{count(n, 'row')} {_are(n, 'have')} fewer cells than the header; those at the end were "
-        f"taken as missing: {where}."
+    return inflect(
+        "{n} [has|have] neither a name nor a value and [was|were] left out, as separators at the "
+        "ends of rows make them.",
+        n,
+        n=spelled(n, "column"),
     )
 
 
 def _formulas_uncomputed(group: Group) -> str:
     n = _total(group)
-    columns = [one.column for one in group if one.column]
+    columns = [treatment.column for treatment in group if treatment.column]
     where = f" in {named(columns, _MOST)}" if columns else ""
     return (
-        f"{count(n, 'formula')}{where} {_are(n)} never computed and {_are(n)} taken as missing; "
+        f"{count(n, 'formula')}{where} {were(n)} never computed and {were(n)} taken as missing; "
         "open the workbook in Excel and save it to have the results."
     )
 
 
-def _column_target(group: Group) -> str:
-    n = len(group)
-    pairs = _listed(group, lambda one: f"equal to {clean(one.value)}")
-    repeats = "repeats the target" if n == 1 else "repeat the target"
-    return f"{spelled(n, 'column')} {repeats} and {_are(n)} left out: {pairs}."
-
-
-def _rows_without_target(group: Group) -> str:
-    n = _total(group)
-    target = clean(group[0].column) if group[0].column else "the target"
-    return f"{count(n, 'row')} {_are(n, 'have')} no value of {target} and {_are(n)} left out."
-
-
 def _rows_of_rare_class(group: Group) -> str:
     n = _total(group)
-    classes = joined([f"{quoted(one.value)} ({count(one.count, 'row')})" for one in group], _MOST)
+    classes = [f"{quoted(one.value)} ({count(one.count, 'row')})" for one in group]
     return (
-        f"{count(n, 'row')} {_are(n)} left out, because so small a class can be neither learned "
-        f"nor tested: {classes}."
-    )
-
-
-def _rows_duplicated(group: Group) -> str:
-    n = _total(group)
-    same = "another row exactly and was kept" if n == 1 else "other rows exactly and were kept"
-    return (
-        f"{count(n, 'row')} {'repeats' if n == 1 else 'repeat'} {same}. If the same case was "
-        "entered twice, the errors in this report are too low."
+        f"{count(n, 'row')} {were(n)} left out, because so small a class can be "
+        f"neither learned nor tested: {joined(classes, _MOST)}."
     )
 
 
@@ -139,247 +246,117 @@ def _cells_filled(group: Group) -> str:
         "what the other columns of the row predict": [one for one in group if not one.value],
         "the median of its column": [one for one in group if one.value],
     }
-    return " ".join(opened(_filled_with(with_, part)) for with_, part in parts.items() if part)
+    return " ".join(opened(_fill_with(way, part)) for way, part in parts.items() if part)
 
 
-def _filled_with(with_: str, group: Group) -> str:
+def _fill_with(way: str, group: Group) -> str:
     n = _total(group)
+    cells, filled = count(n, "missing cell"), f"{were(n)} filled"
     if len(group) == 1:
-        value = f", {_value(group[0])}" if group[0].value else ""
-        column = clean(group[0].column)
-        return f"{count(n, 'missing cell')} of {column} {_are(n)} filled with {with_}{value}."
-    columns = _listed(
-        group, lambda one: f"{one.count:,}" + (f" with {_value(one)}" if one.value else "")
+        value = f", {_number(group[0])}" if group[0].value else ""
+        return f"{cells} of {clean(group[0].column)} {filled} with {way}{value}."
+    columns = _list_columns(
+        group, lambda one: f"{one.count:,}" + (f" with {_number(one)}" if one.value else "")
     )
     where = spelled(len(group), "column")
-    return f"{count(n, 'missing cell')} in {where} {_are(n)} filled, each with {with_}: {columns}."
-
-
-def _missing_indicated(group: Group) -> str:
-    return (
-        f"a further variable, 0 or 1, says where cells were missing in "
-        f"{spelled(len(group), 'column')}: {_columns(group)}."
-    )
+    return f"{cells} in {where} {filled}, each with {way}: {columns}."
 
 
 def _missing_level(group: Group) -> str:
     n = _total(group)
-    where = _listed(group, lambda one: f"{one.count:,}")
+    where = _list_columns(group, lambda one: f"{one.count:,}")
     if len(group) == 1:
         where = clean(group[0].column)
-    level = "a level of its own" if n == 1 else "a level of their own"
-    return f"{count(n, 'missing cell')} {'counts' if n == 1 else 'count'} as {level} in {where}."
-
-
-def _missing_as_level(group: Group) -> str:
-    n = _total(group)
-    levels = _listed(group, lambda one: f"{one.count:,} as {quoted(one.value)}")
-    few = "is too rare" if n == 1 else "are too few"
-    own = "a level of its own and counts" if n == 1 else "a level of their own and count"
-    return f"{count(n, 'missing cell')} {few} for {own} as the commonest level: {levels}."
-
-
-def _infinite_cells(group: Group) -> str:
-    n = _total(group)
-    return (
-        f"{count(n, 'cell')} in {_columns(group)} {_are(n, 'are')} infinite, or beyond 1e100, and "
-        f"{_are(n)} taken as missing."
-    )
-
-
-def _cells_unread(group: Group) -> str:
-    n = _total(group)
-    such = _listed(group, lambda one: f"such as {quoted(one.value)}")
-    return f"{count(n, 'cell')} could not be read and {_are(n)} taken as missing: {such}."
+    level = "counts as a level of its own" if n == 1 else "count as a level of their own"
+    return f"{count(n, 'missing cell')} {level} in {where}."
 
 
 def _text_numbers(group: Group) -> str:
-    examples = [one.value for one in group if one.value]
+    examples = [treatment.value for treatment in group if treatment.value]
     such = f", such as {quoted(examples[0])}" if examples else ""
+    hold, were = ("holds", "was") if len(group) == 1 else ("hold", "were")
     return (
-        f"{spelled(len(group), 'column')} {_are(len(group), 'hold')} numbers that are written as "
-        f"text{such}, and {_are(len(group))} read as numbers: {_columns(group)}."
+        f"{spelled(len(group), 'column')} {hold} numbers that are written as text{such}, and "
+        f"{were} read as numbers: {named([one.column for one in group], _MOST)}."
     )
-
-
-def _said(group: Group, of_value: str) -> str:
-    """Return each column with what is said of its value in brackets, if it has one."""
-    return joined(
-        [
-            f"{clean(one.column)} ({of_value}{quoted(one.value)})"
-            if one.value
-            else clean(one.column)
-            for one in group
-        ],
-        _MOST,
-    )
-
-
-def _column_boolean(group: Group) -> str:
-    n = len(group)
-    return f"{spelled(n, 'column')} with two values became 0 and 1: {_said(group, '1 is ')}."
-
-
-def _column_category(group: Group) -> str:
-    def levels(one: Treatment) -> str:
-        without = f", without one for {quoted(one.value)}" if one.value else ""
-        return f"{count(one.count, 'level')}{without}" if one.count else f"all levels{without}"
-
-    n = len(group)
-    return (
-        f"{spelled(n, 'column')} {_are(n, 'hold')} categories and became variables that are 0 or "
-        f"1, one for each level: {_listed(group, levels)}."
-    )
-
-
-def _rare_levels(group: Group) -> str:
-    where = _listed(group, lambda one: count(one.count, "level"))
-    return (
-        f"levels in few rows, and those beyond the commonest, were put together as "
-        f"{quoted('other')}: {where}."
-    )
-
-
-def _levels_unsupported(group: Group) -> str:
-    levels = _listed(group, lambda one: f"{count(one.count, 'level')} as {quoted(one.value)}")
-    return (
-        "levels in so few rows that nothing can be learned about them count as the commonest "
-        f"level: {levels}."
-    )
-
-
-def _column_date(group: Group) -> str:
-    n = len(group)
-    since = _listed(group, lambda one: f"since {clean(one.value)}")
-    return f"{spelled(n, 'column')} {_are(n, 'hold')} dates and became a number of days: {since}."
-
-
-def _column_ambiguous_date(group: Group) -> str:
-    n = len(group)
-    cells = _listed(group, lambda one: f"such as {quoted(one.value)}")
-    return (
-        f"{spelled(n, 'column')} {_are(n, 'hold')} dates in which day and month cannot be told "
-        f"apart, and {_are(n)} left out: {cells}. Write them as year-month-day to use them."
-    )
-
-
-def _column_constant(group: Group) -> str:
-    n = len(group)
-    return (
-        f"{spelled(n, 'column')} {_are(n, 'hold')} one value only and {_are(n)} left out: "
-        f"{_said(group, '')}."
-    )
-
-
-def _column_empty(group: Group) -> str:
-    n = len(group)
-    return (
-        f"{spelled(n, 'column')} {_are(n, 'are')} empty and {_are(n)} left out: {_columns(group)}."
-    )
-
-
-def _column_duplicate(group: Group) -> str:
-    n = len(group)
-    pairs = _listed(group, lambda one: f"equal to {clean(one.value)}")
-    repeats = "repeats another column" if n == 1 else "repeat other columns"
-    return f"{spelled(n, 'column')} {repeats} and {_are(n)} left out: {pairs}."
-
-
-def _column_identifier(group: Group) -> str:
-    n = len(group)
-    differs = "differs" if n == 1 else "differ"
-    return (
-        f"{spelled(n, 'column')} {differs} in every row, as names and running numbers do, and "
-        f"{_are(n)} left out: {_columns(group)}."
-    )
-
-
-def _column_names(group: Group) -> str:
-    n = len(group)
-    texts = _listed(group, lambda one: f"{one.count:,} different cells")
-    return (
-        f"{spelled(n, 'column')} {_are(n, 'hold')} names, free text or too many levels, most of "
-        f"them in too few rows to learn from, and {_are(n)} left out: {texts}."
-    )
-
-
-def _column_rare(group: Group) -> str:
-    n = len(group)
-    cells = _listed(group, lambda one: f"all but {count(one.count, 'cell')} {quoted(one.value)}")
-    return (
-        f"{spelled(n, 'column')} {_are(n, 'are')} the same in nearly every row and {_are(n)} left "
-        f"out: {cells}."
-    )
-
-
-def _unseen_levels(group: Group) -> str:
-    def taken(one: Treatment) -> str:
-        cells = count(one.count, "cell")
-        return f"{cells}, taken as {quoted(one.value)}" if one.value else cells
-
-    return f"levels occur that no fitted row had: {_listed(group, taken)}."
 
 
 def _columns_screened(group: Group) -> str:
-    one = group[0]
-    many = f"the {clean(one.value)} variables" if one.value else "all variables"
+    first = group[0]
+    many = f"the {clean(first.value)} variables" if first.value else "all variables"
     return (
-        f"{many} were first looked at one by one, and the search used the {one.count:,} most "
+        f"{many} were first looked at one by one, and the search used the {first.count:,} most "
         "promising. What the others say in combination was not examined."
     )
 
 
-def _rows_sampled(group: Group) -> str:
-    return (
-        f"the search for a model used {count(_total(group), 'row')}, drawn at random; the "
-        "structure that it found was then fitted to all rows."
-    )
-
-
-def _suspicious_value(group: Group) -> str:
-    places = _listed(group, lambda one: f"{_value(one)} in {count(one.count, 'row')}")
-    n = len(group)
-    value = "a value that lies" if n == 1 else "values that lie"
-    unknown = "it stands" if n == 1 else "they stand"
-    return (
-        f"{spelled(n, 'column')} {_are(n, 'have')} {value} far from the others: {places}. Nothing "
-        f"was changed. If {unknown} for {quoted('not known')} rather than for a count of none, "
-        "empty these cells and run the report again."
-    )
-
-
-_TEMPLATES: dict[TreatmentKind, Callable[[Group], str]] = {
-    "column_unasked": _column_unasked,
+_SPECIAL: dict[TreatmentKind, Callable[[Group], str]] = {
     "columns_unnamed": _columns_unnamed,
-    "column_renamed": _column_renamed,
-    "row_names": _row_names,
-    "rows_short": _rows_short,
     "formulas_uncomputed": _formulas_uncomputed,
-    "column_target": _column_target,
-    "rows_without_target": _rows_without_target,
     "rows_of_rare_class": _rows_of_rare_class,
-    "rows_duplicated": _rows_duplicated,
     "cells_filled": _cells_filled,
-    "missing_indicated": _missing_indicated,
     "missing_level": _missing_level,
-    "missing_as_level": _missing_as_level,
-    "infinite_cells": _infinite_cells,
-    "cells_unread": _cells_unread,
     "text_numbers": _text_numbers,
-    "column_boolean": _column_boolean,
-    "column_category": _column_category,
-    "rare_levels": _rare_levels,
-    "levels_unsupported": _levels_unsupported,
-    "column_date": _column_date,
-    "column_ambiguous_date": _column_ambiguous_date,
-    "column_constant": _column_constant,
-    "column_empty": _column_empty,
-    "column_duplicate": _column_duplicate,
-    "column_identifier": _column_identifier,
-    "column_names": _column_names,
-    "column_rare": _column_rare,
-    "unseen_levels": _unseen_levels,
     "columns_screened": _columns_screened,
-    "rows_sampled": _rows_sampled,
-    "suspicious_value": _suspicious_value,
 }
+_MOST_CLASSES = 12
+
+
+def page_title(findings: Findings) -> str:
+    """Return the report's title."""
+    return f"What predicts {clean(findings.table.target)} in {clean(findings.table.name)}"
+
+
+def the_table(scope: Scope) -> Section:
+    """Return the section about the table: its size, and what was done to it."""
+    table, reading = scope.findings.table, scope.findings.run.reading
+    n = table.n_missing
+    missing = f"{count(n, 'cell')} {'is' if n == 1 else 'are'} missing."
+    done = treatment_sentences(
+        [one for one in table.treatments if not is_doubtful(one, table.n_rows_used)]
+    )
+    blocks: list[Block] = [
+        paragraph(
+            _size(table),
+            _question(scope),
+            missing if n else "No cell is missing.",
+            "" if n or table.treatments or reading else "Nothing had to be done to the table.",
+        ),
+        *((bullets(*done),) if done else ()),
+        *scope.figures(table.picture),
+    ]
+    return Section("table", "The table, and what was done to it", tuple(blocks), folded=True)
+
+
+def _classes(table: TableFindings) -> str:
+    total = sum(n for _, n in table.classes) or 1
+    said = [f"{quoted(label)} {n:,} ({percent_cell(n / total)})" for label, n in table.classes]
+    return joined(said, _MOST_CLASSES)
+
+
+def _size(table: TableFindings) -> str:
+    size = (
+        f"The table {clean(table.name)} has {count(table.n_rows, 'row')} and, beside "
+        f"{clean(table.target)}, {count(table.n_columns - 1, 'column')}"
+    )
+    if table.n_rows_used == table.n_rows:
+        return f"{size}."
+    return f"{size}; {table.n_rows_used:,} of the rows could be used."
+
+
+def _question(scope: Scope) -> str:
+    table = scope.findings.table
+    if table.task == "regression":
+        return f"The question is what predicts {scope.target}, a number."
+    total = sum(n for _, n in table.classes) or 1
+    if scope.several:
+        return (
+            f"The column {scope.target} has {spelled(len(table.classes), 'class', 'classes')}; for "
+            f"each of them the question is what separates it from the others: {_classes(table)}."
+        )
+    study = scope.study
+    return (
+        f"In the column {scope.target}, {count(study.n_positive, 'row')} "
+        f"({percent(study.n_positive / total)}) are {scope.positive} and {study.n_negative:,} "
+        f"({percent(study.n_negative / total)}) {scope.negative}."
+    )

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Sequence
+from datetime import date, timedelta
 
 from parsimon.report.document import Block, Cell, Heading, Section, Strong, Table
-from parsimon.report.effect_findings import EffectFinding
-from parsimon.report.findings import InteractionFinding, Variable, VariableFinding
-from parsimon.report.row_findings import LevelFinding
+from parsimon.report.findings import InteractionFinding, Treatment, Variable, VariableFinding
+from parsimon.report.findings.shared_findings import EffectFinding, LevelFinding
 from parsimon.report.sections._blocks import Sentence, bullets, paragraph
 from parsimon.report.sections._phrases import (
     DASH,
@@ -20,7 +20,6 @@ from parsimon.report.sections._phrases import (
     percent_range,
     short,
 )
-from parsimon.report.sections._scope import Scope, words_of
 from parsimon.report.sections.table.claims import (
     chance,
     claimed_columns,
@@ -35,6 +34,7 @@ from parsimon.report.sections.table.claims import (
     stand_ins,
 )
 from parsimon.report.sections.table.pictures import effect_figures, effect_of
+from parsimon.report.sections.table.scope import Scope, words_of
 
 _MOST_SHOWN = 8
 _MOST_LEVELS = 8
@@ -229,7 +229,7 @@ def _joined_direction(scope: Scope, column: str) -> tuple[str, ...]:
 def _between(scope: Scope, found: EffectFinding, variable: Variable | None) -> str:
     if found.judged_between is None or variable is None:
         return ""
-    low, high = (scope.value(variable, end) for end in found.judged_between)
+    low, high = (_value(scope, variable, end) for end in found.judged_between)
     return f" between {low} and {high}"
 
 
@@ -241,13 +241,42 @@ def _size(scope: Scope, found: EffectFinding, variable: Variable | None) -> str:
 
 
 def _indicator_direction(scope: Scope, found: EffectFinding, variable: Variable) -> str:
-    rows = scope.rows_with(variable)
+    rows = _rows_with(scope, variable)
     what = scope.outcome if scope.numeric else scope.positive
     more, less = ("higher", "lower") if scope.numeric else ("more probable", "less probable")
     if max(found.rising, found.falling) < _SURE:
         return f"Whether {what} is {more.split()[0]} or {less} in {rows} is not clear."
     way, sure = (more, found.rising) if found.rising >= found.falling else (less, found.falling)
     return f"{opened(what)} is {way} in {rows} ({sureness_of(sure)} sure)."
+
+
+def _treatment(scope: Scope, kind: str, column: str) -> Treatment | None:
+    """Return what was done to a column, if it was."""
+    found = scope.findings.table.treatments
+    return next((done for done in found if done.kind == kind and done.column == column), None)
+
+
+def _rows_with(scope: Scope, variable: Variable) -> str:
+    """Return the rows where an indicator is 1: "rows with sex = male"."""
+    name = clean(variable.name)
+    if name.endswith(" is missing"):
+        return f"rows where {name}"
+    if variable.name != variable.column:
+        return f"rows with {name}"
+    done = _treatment(scope, "column_boolean", variable.column)
+    return f"rows with {name} = {clean(done.value) if done is not None and done.value else 1}"
+
+
+def _value(scope: Scope, variable: Variable, value: float) -> str:
+    """Return a value of a variable; days are said as dates, as far as there are such dates."""
+    done = _treatment(scope, "column_date", variable.column)
+    if variable.kind != "date" or done is None:
+        return number(value)
+    try:
+        first = date.fromisoformat(done.value[:10])
+        return (first + timedelta(days=math.floor(value))).isoformat()
+    except (ValueError, OverflowError):
+        return number(value)
 
 
 def column_table(scope: Scope) -> Table:

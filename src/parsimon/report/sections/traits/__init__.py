@@ -8,8 +8,10 @@ from collections.abc import Iterator
 
 from parsimon.report.document import Block, KeyFigure, Section
 from parsimon.report.findings import ModelComparison
-from parsimon.report.sections import _first_screen as screen
-from parsimon.report.sections._outline import Outline
+from parsimon.report.findings.trait_findings import CALLED, Coefficient, TraitFindings
+from parsimon.report.sections import _page as page
+from parsimon.report.sections._blocks import figures, target_of
+from parsimon.report.sections._models import models_section, recommended_line
 from parsimon.report.sections._phrases import (
     clean,
     count,
@@ -22,9 +24,6 @@ from parsimon.report.sections._phrases import (
     short,
     signed,
 )
-from parsimon.report.sections._run import run_facts
-from parsimon.report.sections._scope import figures, target_of
-from parsimon.report.sections.table.families import models_section, recommended_line
 from parsimon.report.sections.traits.ancestry import (
     ancestors_section,
     follows,
@@ -55,7 +54,6 @@ from parsimon.report.sections.traits.species import (
     target_range,
 )
 from parsimon.report.sections.traits.trait_methods import cited_works, in_python, trait_methods
-from parsimon.report.trait_findings import CALLED, Coefficient, TraitFindings
 
 # Of p-values by Holm's rule: what is called certain, and what is suggested.
 _CERTAIN, _SUGGESTED = 0.001, 0.05
@@ -67,10 +65,10 @@ def _title(findings: TraitFindings) -> str:
     return f"What explains {target_of(findings)} in {clean(findings.table.name)}"
 
 
-def _facts(findings: TraitFindings) -> tuple[tuple[str, str], ...]:
+def _facts(findings: TraitFindings) -> list[tuple[str, str]]:
     """Return the lines of the front page: what is said, and its value."""
     table = findings.table
-    lines = [
+    return [
         ("Species", fitted_species(table)),
         ("Tree", f"{table.n_tips:,} tips"),
         ("Features", f"{len(table.features):,}"),
@@ -78,24 +76,17 @@ def _facts(findings: TraitFindings) -> tuple[tuple[str, str], ...]:
         ("Model", CALLED[findings.model]),
         ("Folds", "none" if findings.error is None else f"{findings.error.n_folds}, whole clades"),
     ]
-    return (*lines, *run_facts(findings.run))
 
 
 def _lead(findings: TraitFindings) -> tuple[Block, ...]:
     """Return what comes before the first section."""
-    return _first_screen(findings, recommended_line(findings.comparison, _guess_miss(findings)))
-
-
-def _first_screen(findings: TraitFindings, recommended: str) -> tuple[Block, ...]:
-    """Return the answer, four figures, the tree, and what is certain, suggested and to doubt."""
-    return screen.first_screen(
+    recommended = recommended_line(findings.comparison, _guess_miss(findings))
+    return page.first_screen(
         _answer(findings),
         (*error_sentences(findings)[:2], recommended),
-        screen.shown_large(_key_figures(findings)),
+        _key_figures(findings),
         figures(findings, "tree"),
-        screen.sure_and_unsure(
-            _certainties(findings), _suggestions(findings), tuple(_doubts(findings))
-        ),
+        page.sure_and_unsure(_certainties(findings), _suggestions(findings), _doubts(findings)),
     )
 
 
@@ -169,7 +160,7 @@ def _doubts(findings: TraitFindings) -> Iterator[str]:
     lacking = findings.table.n_rows - findings.table.n_fitted
     if lacking:
         yield f"{opened(count(lacking, 'row'))} of the table had no part in the regressions."
-    yield screen.NOT_A_CAUSE
+    yield page.NOT_A_CAUSE
 
 
 def _key_figures(findings: TraitFindings) -> Iterator[KeyFigure]:
@@ -260,7 +251,7 @@ def _sections(findings: TraitFindings) -> Iterator[Section]:
     yield trait_methods(findings)
 
 
-OUTLINE = Outline(
+OUTLINE = page.Outline(
     title=_title,
     kind=lambda _: "A trait and its tree",
     lead=_lead,

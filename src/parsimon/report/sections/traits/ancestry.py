@@ -2,26 +2,28 @@
 
 from parsimon.report.document import Block, Cell, Heading, Section, Table
 from parsimon.report.findings import Interval
-from parsimon.report.sections._blocks import (
-    Sentence,
-    count_cell,
-    ends_cell,
-    note,
-    number_cell,
-    p_cell,
-    paragraph,
-    value_cell,
-)
-from parsimon.report.sections._blocks import note as set_apart
-from parsimon.report.sections._phrases import clean, count, decimal, p_value, short, within
-from parsimon.report.sections._scope import figures, refer_to_figure, target_of
-from parsimon.report.trait_findings import (
+from parsimon.report.findings.trait_findings import (
     CALLED,
     Ancestor,
     RootFinding,
     SignalFinding,
     TraitFindings,
 )
+from parsimon.report.sections._blocks import (
+    Sentence,
+    count_cell,
+    ends_cell,
+    figures,
+    note,
+    number_cell,
+    p_cell,
+    paragraph,
+    refer_to_figure,
+    target_of,
+    value_cell,
+)
+from parsimon.report.sections._blocks import note as set_apart
+from parsimon.report.sections._phrases import clean, count, decimal, p_value, short, within
 
 _SURE = 0.05
 _CLOSELY, _PARTLY = 0.9, 0.5

@@ -3,13 +3,23 @@
 import math
 
 from parsimon.report.document import Block, Cell, Heading, Reference, Section, Table
+from parsimon.report.findings.trait_findings import (
+    CALLED,
+    MEANING,
+    SPOKEN,
+    CladeError,
+    Judged,
+    TraitFindings,
+)
 from parsimon.report.sections._blocks import (
     Sentence,
     bullets,
     ends_cell,
+    figures,
     note,
     paragraph,
     share_cell,
+    target_of,
     value_cell,
 )
 from parsimon.report.sections._phrases import (
@@ -25,15 +35,6 @@ from parsimon.report.sections._phrases import (
     short,
     spelled,
     within,
-)
-from parsimon.report.sections._scope import figures, target_of
-from parsimon.report.trait_findings import (
-    CALLED,
-    MEANING,
-    SPOKEN,
-    CladeError,
-    Judged,
-    TraitFindings,
 )
 
 # Below this share of the error a difference is rounding; below this lambda the tree is not used.

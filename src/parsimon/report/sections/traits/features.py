@@ -2,12 +2,22 @@
 
 from parsimon.report.document import Block, Cell, Heading, Reference, Section, Table
 from parsimon.report.findings import Interval
+from parsimon.report.findings.trait_findings import (
+    Coefficient,
+    PglsFinding,
+    PhyRvmFinding,
+    TraitFindings,
+    Weight,
+)
 from parsimon.report.sections._blocks import (
     Sentence,
     count_cell,
+    figures,
     number_cell,
     p_cell,
     paragraph,
+    refer_to_figure,
+    target_of,
     value_cell,
 )
 from parsimon.report.sections._blocks import note as set_apart
@@ -24,14 +34,6 @@ from parsimon.report.sections._phrases import (
     signed,
     spelled,
     within,
-)
-from parsimon.report.sections._scope import figures, refer_to_figure, target_of
-from parsimon.report.trait_findings import (
-    Coefficient,
-    PglsFinding,
-    PhyRvmFinding,
-    TraitFindings,
-    Weight,
 )
 
 _SURE = 0.05

@@ -3,10 +3,10 @@
 from typing import Any
 
 from parsimon.report.document import Block, Code, Section
+from parsimon.report.findings.trait_findings import TraitFindings
 from parsimon.report.sections._blocks import Sentence, bullets, paragraph
+from parsimon.report.sections._page import again, options, software
 from parsimon.report.sections._phrases import NARROW
-from parsimon.report.sections._run import again, options, software
-from parsimon.report.trait_findings import TraitFindings
 
 
 def trait_methods(findings: TraitFindings) -> Section:

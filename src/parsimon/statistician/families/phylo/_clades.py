@@ -16,7 +16,7 @@ from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import CladeKFold
 from parsimon.report.findings import Interval, ModelComparison
-from parsimon.report.trait_findings import (
+from parsimon.report.findings.trait_findings import (
     CALLED,
     CladeError,
     Judged,

@@ -16,7 +16,7 @@ from parsimon._typing import Array, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import P3CA, PhyloPCA, Tree
 from parsimon.report.figures.points import number_label
-from parsimon.report.trait_findings import LeftOut
+from parsimon.report.findings.trait_findings import LeftOut
 from parsimon.statistician.prepare.cells import is_date, read_cells, read_numbers
 from parsimon.statistician.prepare.frames import find_column
 from parsimon.statistician.prepare.recipes import LevelsColumn

@@ -29,7 +29,7 @@ from parsimon.phylo import (
 )
 from parsimon.phylo.ancestors import AncestralStates
 from parsimon.report.findings import Interval
-from parsimon.report.trait_findings import (
+from parsimon.report.findings.trait_findings import (
     CALLED,
     MEANING,
     Ancestor,

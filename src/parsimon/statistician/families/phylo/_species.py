@@ -16,7 +16,7 @@ from parsimon._typing import Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import Tree
 from parsimon.report.figures.points import number_label
-from parsimon.report.trait_findings import Feature, LeftOut, TraitTable
+from parsimon.report.findings.trait_findings import Feature, LeftOut, TraitTable
 from parsimon.statistician.families.phylo._features import (
     FEWEST_SPECIES,
     FeatureColumns,

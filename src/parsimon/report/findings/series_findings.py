@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from parsimon.report.feature_findings import FeatureFront
 from parsimon.report.findings import ModelComparison, Picture, ReportFindings, RunFindings, Task
+from parsimon.report.findings.shared_findings import FeatureFront
 
 
 @dataclass(frozen=True, kw_only=True)

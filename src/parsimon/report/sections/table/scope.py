@@ -1,29 +1,19 @@
 """One question of the report, as its sections see it: what things are called, where figures are."""
 
 import math
-import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from parsimon.report.document import Figure, Reference
+from parsimon.report.document import Figure
 from parsimon.report.figures.search_figures import words_by_column
 from parsimon.report.findings import (
-    Checks,
-    ComparedModel,
     Findings,
     Honest,
-    Interval,
-    Joint,
     ModelFinding,
-    RecommendedModel,
-    ReportFindings,
-    RowExplanation,
     Study,
-    Treatment,
-    Variable,
 )
-from parsimon.report.row_findings import RARE
-from parsimon.report.sections._blocks import Sentence
-from parsimon.report.sections._phrases import DASH, clean, number, percent, quoted, short
+from parsimon.report.findings.shared_findings import RARE
+from parsimon.report.sections._blocks import figures, target_of
+from parsimon.report.sections._phrases import clean, percent, quoted
 from parsimon.structures import Claim
 from parsimon.structures.claims import SUGGESTED
 
@@ -34,27 +24,6 @@ _GUIDES = {
     "nlml": "negative log marginal likelihood",
     "bic": "Bayesian information criterion",
 }
-
-
-def target_of(findings: ReportFindings) -> str:
-    """Return the target's name as sentences have it."""
-    return clean(findings.table.target)
-
-
-def figures(findings: ReportFindings, *names: str) -> tuple[Figure, ...]:
-    """Return figures of those pictures that exist."""
-    found = (findings.picture(name) for name in names if name)
-    return tuple(Figure(_figure_anchor(one.name), one) for one in found if one is not None)
-
-
-def refer_to_figure(findings: ReportFindings, name: str, says: str) -> Sentence:
-    """Return "Figure 3" and what it says as a sentence; nothing if there is no picture."""
-    found = figures(findings, name)
-    return (Reference(found[0].anchor), f" {says}.") if found else ""
-
-
-def _figure_anchor(name: str) -> str:
-    return "figure-" + re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,31 +42,6 @@ class Scope:
         return self.findings.studies[self.place]
 
     @property
-    def recommended(self) -> RecommendedModel | None:
-        """The model to use, where it is not the search over kernels."""
-        return self.findings.recommended
-
-    @property
-    def honest(self) -> Honest | None:
-        """How the model to use does on rows that it never saw."""
-        return self.study.honest
-
-    @property
-    def checks(self) -> Checks:
-        """How far the model to use may be trusted."""
-        return self.study.checks
-
-    @property
-    def explained(self) -> tuple[RowExplanation, ...]:
-        """A few rows as the model to use sees them."""
-        return self.study.explained
-
-    @property
-    def joint(self) -> Joint | None:
-        """All classes together, by the model to use."""
-        return self.findings.joint
-
-    @property
     def uses_guessing(self) -> bool:
         """Whether guessing itself is the model to use, and the figures are its own."""
         found = self.findings.comparison
@@ -107,13 +51,13 @@ class Scope:
     def guesses(self) -> bool:
         """Whether the model to use predicts the same for every row."""
         nothing = not any(study.structure_found for study in self.findings.studies)
-        return self.uses_guessing or (self.recommended is None and nothing)
+        return self.uses_guessing or (self.findings.recommended is None and nothing)
 
     @property
     def used(self) -> tuple[str, ...]:
         """The columns that the model to use takes."""
-        if self.recommended is not None:
-            return self.recommended.columns
+        if self.findings.recommended is not None:
+            return self.findings.recommended.columns
         return tuple(dict.fromkeys(map(self.column, self.study.model.variables)))
 
     @property
@@ -248,38 +192,6 @@ class Scope:
         """Return figures of those pictures that exist."""
         return figures(self.findings, *names)
 
-    def treatment(self, kind: str, column: str) -> Treatment | None:
-        """Return what was done to a column, if it was."""
-        found = self.findings.table.treatments
-        return next((one for one in found if one.kind == kind and one.column == column), None)
-
-    def variable(self, variable: Variable) -> Variable:
-        """Return a variable as the table describes it: its column, and whether it is a date."""
-        known = self.findings.table.variables
-        return next((one for one in known if one.name == variable.name), variable)
-
-    def rows_with(self, variable: Variable) -> str:
-        """Return the rows where an indicator is 1: "rows with sex = male"."""
-        name = clean(variable.name)
-        if name.endswith(" is missing"):
-            return f"rows where {name}"
-        if variable.name != variable.column:
-            return f"rows with {name}"
-        done = self.treatment("column_boolean", variable.column)
-        return f"rows with {name} = {clean(done.value) if done is not None and done.value else 1}"
-
-    def value(self, variable: Variable, value: float) -> str:
-        """Return a value of a variable; days are said as dates."""
-        done = self.treatment("column_date", variable.column)
-        if variable.kind != "date" or done is None:
-            return number(value)
-        return _day(done.value, value)
-
-
-def explained_share(error: Interval) -> Interval:
-    """Return the share of the variance that is explained, from the share that is not."""
-    return replace(error, estimate=1 - error.estimate, low=1 - error.high, high=1 - error.low)
-
 
 def misses(honest: Honest, share: float) -> float:
     """Return a share of the variance as a root mean squared error in the unit of the target."""
@@ -288,40 +200,10 @@ def misses(honest: Honest, share: float) -> float:
     return honest.root_mean_square * math.sqrt(max(0.0, share) / honest.error.estimate)
 
 
-def miss(model: ComparedModel, unit: float) -> str:
-    """Return by how much a model misses numbers, in the unit of the target."""
-    off = unit * math.sqrt(max(0.0, model.error.estimate))
-    return DASH if math.isnan(off) else short(off)
-
-
-# Names that take no article.
-_BARE = ("guessing", "boosting", "PGLS", "PhyRVM", "least squares without tree")
-
-
-def the(model: ComparedModel) -> str:
-    """Return a model's name as a sentence has it."""
-    return clean(model.name) if model.family == "own" else with_article(model.name)
-
-
-def with_article(name: str) -> str:
-    """Return the name of a model of ours, with its article if it takes one."""
-    return clean(name) if name.endswith(_BARE) else f"the {clean(name)}"
-
-
 def words_of(scope: Scope, model: ModelFinding) -> str:
     """Return a structure in words, on one line, with columns for their levels."""
     columns = {name: scope.column(name) for name in model.variables}
     return clean(words_by_column(model.words, columns))
-
-
-def _day(first: str, days: float) -> str:
-    """Return the date so many days after the first; the days themselves if that is no date."""
-    from datetime import date, timedelta
-
-    try:
-        return (date.fromisoformat(first[:10]) + timedelta(days=math.floor(days))).isoformat()
-    except (ValueError, OverflowError):
-        return number(days)
 
 
 def why_no_outer_folds(scope: Scope) -> str:
@@ -332,3 +214,9 @@ def why_no_outer_folds(scope: Scope) -> str:
     if "outer folds" in run.skipped:
         return "the outer folds were skipped"
     return "fewer than two outer folds were finished"
+
+
+def guess_miss(findings: Findings) -> float:
+    """Return the root mean squared error of guessing, in the unit of the target."""
+    honest = findings.studies[0].honest
+    return math.nan if honest is None else misses(honest, 1.0)

@@ -1,9 +1,16 @@
-"""What the page about a table with more columns than rows says, as values."""
+"""What the pages about columns say, as values: which are needed, and which are stable."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from parsimon.report.findings import Picture, ReportFindings, RunFindings
+from parsimon.report.findings import (
+    ModelComparison,
+    Picture,
+    ReportFindings,
+    RunFindings,
+    TableFindings,
+)
+from parsimon.report.findings.shared_findings import FeatureFront
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +80,7 @@ class SuspectRow:
 
 @dataclass(frozen=True, kw_only=True)
 class WideFindings(ReportFindings):
-    """Everything that the page says.
+    """Everything that the page about a table with more columns than rows says.
 
     area, area_sd: On the half that a fit did not see; mean and deviation over the fits.
     null_sd: Of a random classifier around 0.5; NaN unless there are two classes.
@@ -108,5 +115,33 @@ class WideFindings(ReportFindings):
     suspects: tuple[SuspectRow, ...]
     hit_rate: float
     n_flipped: int
+    run: RunFindings
+    pictures: tuple[Picture, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionFindings(ReportFindings):
+    """Everything that the page about a selection of columns, or about formulas of them, says.
+
+    comparison: The whole search on outer folds, beside a linear model and boosting; None if the
+        rows are too few.
+    unit: What guessing misses numbers by, in the unit of the target; NaN for classes.
+    max_features: The most features that were asked for; 0 for no limit.
+    fixed: Columns that every model has.
+    stopped: Whether time ended the search.
+    """
+
+    outline: ClassVar[str] = "selection"
+    format: ClassVar[str] = "parsimon-selection-findings"
+    format_version: ClassVar[int] = 1
+
+    table: TableFindings
+    front: FeatureFront
+    comparison: ModelComparison | None
+    n_outer: int
+    unit: float
+    max_features: int
+    fixed: tuple[str, ...]
+    stopped: bool
     run: RunFindings
     pictures: tuple[Picture, ...] = ()

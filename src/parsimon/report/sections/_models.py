@@ -1,17 +1,13 @@
-"""Which model to use: all that answered on the same new rows, and the simplest of the best."""
+"""All models that answered on the same new rows: which to use, what they are called, a table."""
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from parsimon.evaluation.recommending import LIKELY, TOLERANCE
 from parsimon.report.document import Block, Cell, Heading, Section, Strong, Table
-from parsimon.report.findings import (
-    ComparedModel,
-    Findings,
-    ModelComparison,
-    ReportFindings,
-)
-from parsimon.report.sections._blocks import Sentence, number_cell, paragraph
+from parsimon.report.findings import ComparedModel, Interval, ModelComparison, ReportFindings
+from parsimon.report.sections._blocks import Sentence, figures, number_cell, paragraph
 from parsimon.report.sections._phrases import (
     DASH,
     NARROW,
@@ -19,34 +15,56 @@ from parsimon.report.sections._phrases import (
     count,
     decimal,
     joined,
+    number_range,
     percent,
     percent_range,
     points,
+    short,
     spelled,
 )
-from parsimon.report.sections._scope import (
-    Scope,
-    figures,
-    miss,
-    misses,
-    the,
-    with_article,
-)
 
-_ANCHOR, _TABLE = "models", "table-models"
 _FEW = 3
-_MADE_OF = (
-    "As fitted to all rows: the model to use, formulas and what this page describes; others as in "
-    "the middle one of the folds by size."
-)
-_BITS = "To write down the middle one of the folds by size; by these models were called simpler."
+# Names that take no article.
+_BARE = ("guessing", "boosting", "PGLS", "PhyRVM", "least squares without tree")
+# Why guessing is out of the question: a claim is certain, or a column alone does as chance rarely
+# would.
+_SIGNAL = "some column goes with the target more than chance would have it"
 
 
-def which_model(findings: Findings) -> Iterator[Section]:
-    """Yield the section about all models; nothing if they were not compared."""
-    found = findings.comparison
-    if found is not None:
-        yield models_section(findings, found, _saved(findings, found), guess_miss(findings))
+def the(model: ComparedModel) -> str:
+    """Return a model's name as a sentence has it."""
+    return clean(model.name) if model.family == "own" else with_article(model.name)
+
+
+def with_article(name: str) -> str:
+    """Return the name of a model of ours, with its article if it takes one."""
+    return clean(name) if name.endswith(_BARE) else f"the {clean(name)}"
+
+
+def explained_share(error: Interval) -> Interval:
+    """Return the share of the variance that is explained, from the share that is not."""
+    return replace(error, estimate=1 - error.estimate, low=1 - error.high, high=1 - error.low)
+
+
+def miss(model: ComparedModel, unit: float) -> str:
+    """Return by how much a model misses numbers, in the unit of the target."""
+    off = unit * math.sqrt(max(0.0, model.error.estimate))
+    return DASH if math.isnan(off) else short(off)
+
+
+def measured(found: ModelComparison, model: ComparedModel, unit: float) -> str:
+    """Return a model's error: by how much it misses numbers, or the share of wrong answers."""
+    if found.metric == "variance left":
+        return miss(model, unit)
+    said = percent(model.error.estimate)
+    if found.metric == "log loss" and not math.isnan(model.log_loss):
+        said += f" (log loss {decimal(model.log_loss, 3)})"
+    return said
+
+
+def gap_range(found: ModelComparison, gap: Interval) -> str:
+    """Return the ends of a difference of two models, in what they are compared by."""
+    return number_range(gap) if found.metric == "log loss" else percent_range(gap)
 
 
 def models_section(
@@ -64,68 +82,50 @@ def models_section(
     ]
     if found.left_out:
         blocks.append(paragraph(*_left_out(found)))
-    return Section(_ANCHOR, "Which model to use", tuple(blocks))
-
-
-# Why guessing is out of the question: a claim is certain, or a column alone does as chance rarely
-# would.
-_SIGNAL = "some column goes with the target more than chance would have it"
-
-
-def guess_miss(findings: Findings) -> float:
-    """Return the root mean squared error of guessing, in the unit of the target."""
-    honest = Scope(findings=findings).honest
-    return math.nan if honest is None else misses(honest, 1.0)
+    return Section("models", "Which model to use", tuple(blocks))
 
 
 def choice_sentences(found: ModelComparison, unit: float) -> tuple[Sentence, ...]:
     """Return who is best, who cannot be told from it, and which is recommended."""
-    best, chosen = found.best, found.recommended
-    level = [one for one in found.models if one.is_level and one is not best]
     asked = f"Of {spelled(len(found.models), 'model')} on rows that none had seen,"
+    return (asked, *_choice(found, unit), *_tempered(found.recommended))
+
+
+def _choice(found: ModelComparison, unit: float) -> tuple[Sentence, ...]:
+    best, chosen = found.best, found.recommended
+    level = [model for model in found.models if model.is_level and model is not best]
+    name = Strong(the(chosen))
     if best is chosen:
-        alone = (
-            ("all others are worse" if len(found.models) > 2 else "the other is worse")
-            if not level
-            else f"{_named(level)} cannot be told from it, and {_none_smaller(found, level)}"
-        )
-        use = ("the best is also the one to use: ", Strong(the(chosen)), f"; {alone}.")
-        return (asked, use, *_tempered(chosen))
+        alone = "all others are worse" if len(found.models) > 2 else "the other is worse"
+        if level:
+            alone = f"{_named(level)} cannot be told from it, and {_none_smaller(found, level)}"
+        return (("the best is also the one to use: ", name, f"; {alone}."),)
     if best.family == "guessing":
         return (
-            asked,
             f"none is better than guessing, yet {_SIGNAL}.",
-            ("Of the others use ", Strong(the(chosen)), "."),
-            *_tempered(chosen),
+            ("Of the others use ", name, "."),
         )
+    first = f"the best is {the(best)}; {_named(level)} cannot be told from it."
+    price = _price(found, best, chosen, unit)
     if chosen.size > best.size:
-        return (
-            asked,
-            f"the best is {the(best)}; {_named(level)} cannot be told from it.",
-            (
-                "That it is much better than ",
-                Strong(the(chosen)),
-                " is not probable, and of many models on few rows the best owes some of its lead "
-                "to luck: ",
-                Strong("use the linear model."),
-            ),
-            _price(found, best, chosen, unit),
-            *_tempered(chosen),
+        luck = (
+            " is not probable, and of many models on few rows the best owes some of its lead to "
+            "luck: "
         )
-    aside, guess = "The simplest", [one for one in found.models if one.family == "guessing"]
-    if any(one.worse < LIKELY and not one.recommended for one in guess):
-        aside = f"Guessing aside, since {_SIGNAL}, the simplest"
+        return (
+            first,
+            ("That it is much better than ", name, luck, Strong("use the linear model.")),
+            price,
+        )
+    ruled_out = any(
+        model.family == "guessing" and model.worse < LIKELY and not model.recommended
+        for model in found.models
+    )
+    aside = f"Guessing aside, since {_SIGNAL}, the simplest" if ruled_out else "The simplest"
     return (
-        asked,
-        f"the best is {the(best)}; {_named(level)} cannot be told from it.",
-        (
-            f"{aside} that is probably not much worse is ",
-            Strong(the(chosen)),
-            ": ",
-            Strong("use that one."),
-        ),
-        _price(found, best, chosen, unit),
-        *_tempered(chosen),
+        first,
+        (f"{aside} that is probably not much worse is ", name, ": ", Strong("use that one.")),
+        price,
     )
 
 
@@ -139,14 +139,11 @@ def recommended_line(found: ModelComparison | None, unit: float) -> str:
         return f"{said}: of {spelled(len(found.models), 'model')} it is the best on new rows."
     if best.family == "guessing":
         return f"{said}: no model beats guessing on new rows, yet {_SIGNAL}."
+    rival = f"the best, {the(best)} ({_does(found, best, unit)}"
     if chosen.size > best.size:
-        return (
-            f"{said}: that the best, {the(best)} ({_does(found, best, unit)}), is much better "
-            + ("is not probable.")
-        )
-    return f"{said}: the simplest that is probably not much worse than the best, {the(best)} " + (
-        f"({_does(found, best, unit)}, {count(round(best.size), 'bit')})."
-    )
+        return f"{said}: that {rival}), is much better is not probable."
+    simplest = "the simplest that is probably not much worse than"
+    return f"{said}: {simplest} {rival}, {count(round(best.size), 'bit')})."
 
 
 def _tempered(chosen: ComparedModel) -> tuple[str, ...]:
@@ -162,7 +159,7 @@ def _tempered(chosen: ComparedModel) -> tuple[str, ...]:
 
 def _none_smaller(found: ModelComparison, level: Sequence[ComparedModel]) -> str:
     chosen = found.recommended
-    if all(one.size >= chosen.size for one in level):
+    if all(model.size >= chosen.size for model in level):
         return "none of them is simpler" if len(level) > 1 else "it is not simpler"
     return "what is simpler among them may well be much worse"
 
@@ -177,10 +174,9 @@ def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel, u
     chance = f"with a probability of {percent(chosen.worse)}"
     much = f"{100 * TOLERANCE:.0f}{NARROW}%"
     if found.metric == "variance left":
-        off, least = miss(chosen, unit), miss(best, unit)
         return (
-            f"It is off by {_beside(off, least)} on average, {link} {bits}; {chance} it leaves "
-            f"over {much} more of the variance unexplained."
+            f"It is off by {_beside(miss(chosen, unit), miss(best, unit))} on average, {link} "
+            f"{bits}; {chance} it leaves over {much} more of the variance unexplained."
         )
     what, most = "log loss", decimal(gap.high, 3)
     if found.metric != "log loss":
@@ -205,71 +201,53 @@ def _named(models: Sequence[ComparedModel]) -> str:
     """Return a few models by name, many by their number."""
     if len(models) > _FEW:
         return spelled(len(models), "other")
-    return joined([the(one) for one in models])
-
-
-def _opened(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return joined([the(model) for model in models])
 
 
 def _does(found: ModelComparison, model: ComparedModel, unit: float) -> str:
     if found.metric == "variance left":
         return f"off by {miss(model, unit)} on average"
-    said = f"wrong in {percent(model.error.estimate)}"
+    loss = ""
     if found.metric == "log loss" and not math.isnan(model.log_loss):
-        said += f", log loss {decimal(model.log_loss, 3)}"
-    return said
-
-
-def _saved(findings: Findings, found: ModelComparison) -> tuple[str, ...]:
-    """Say which model the file holds, and what of the page is about no model."""
-    chosen = found.recommended
-    if chosen.key == "gp":
-        return ("It is saved beside this report.",)
-    curves = "The curves are of what these rows support, whichever model is used."
-    if chosen.family == "guessing":
-        return (
-            "It is saved beside this report, and predicts the same for every row.",
-            curves,
-        )
-    own = "errors"
-    if len(findings.studies) == 1:
-        own = (
-            "errors and rows"
-            if findings.table.task == "regression"
-            else f"{own}, rows and thresholds"
-        )
-    return (f"It is saved beside this report; {own} on this page are its own.", curves)
+        loss = f", log loss {decimal(model.log_loss, 3)}"
+    return f"wrong in {percent(model.error.estimate)}{loss}"
 
 
 def _table(found: ModelComparison, unit: float) -> Table:
-    numbers, classes = found.metric == "variance left", found.metric == "log loss"
     error = Heading("Wrong", numeric=True, help="Share of rows that no model had seen.")
     also: tuple[Heading, ...] = ()
-    if numbers:
+    behind = "95 % interval, on the same rows"
+    if found.metric == "variance left":
         error = Heading("Typical miss", numeric=True, help="Root mean square, on new rows.")
         also = (Heading("Explains", numeric=True, help="Share of the variance."),)
-    if classes:
+        behind += "; share of the variance"
+    if found.metric == "log loss":
         also = (Heading("Log loss", numeric=True, help="Of probabilities; less is better."),)
-    behind = f"95 % interval, on the same rows{'; log loss' if classes else ''}"
+        behind += "; log loss"
+    made_of = (
+        "As fitted to all rows: the model to use, formulas and what this page describes; others as "
+        "in the middle one of the folds by size."
+    )
+    bits = "To write down the middle one of the folds by size; by these models were called simpler."
     return Table(
-        anchor=_TABLE,
-        caption="All models, the best first.",
-        headings=(
+        "table-models",
+        "All models, the best first.",
+        (
             Heading("Model"),
             error,
             *also,
-            Heading(
-                "Worse than the best by",
-                numeric=True,
-                help=f"{behind}; share of the variance." if numbers else f"{behind}.",
-            ),
-            Heading("Made of", help=_MADE_OF),
-            Heading("Bits", numeric=True, help=_BITS),
+            Heading("Worse than the best by", numeric=True, help=f"{behind}."),
+            Heading("Made of", help=made_of),
+            Heading("Bits", numeric=True, help=bits),
         ),
-        rows=tuple(_row(found, one, unit) for one in found.models),
-        emphasised=tuple(k for k, one in enumerate(found.models) if one.family == "guessing"),
+        tuple(_row(found, model, unit) for model in found.models),
+        emphasised=guesses(found),
     )
+
+
+def guesses(found: ModelComparison) -> tuple[int, ...]:
+    """Return the places of guessing among the models."""
+    return tuple(k for k, model in enumerate(found.models) if model.family == "guessing")
 
 
 def _row(found: ModelComparison, model: ComparedModel, unit: float) -> tuple[Cell, ...]:
@@ -277,30 +255,22 @@ def _row(found: ModelComparison, model: ComparedModel, unit: float) -> tuple[Cel
     name = clean(model.name) + (" (use this)" if strong else "")
     made = clean(model.size_words).replace("variable", "column").replace(" of the table", "")
     finite = math.isfinite(model.size)
-    figure = Cell(percent(error), order=error, strong=strong)
+    figure = percent(error)
     also: tuple[Cell, ...] = ()
     if found.metric == "variance left":
-        figure = Cell(miss(model, unit), order=error, strong=strong)
+        figure = miss(model, unit)
         also = (Cell(percent(max(0.0, 1 - error)), order=1 - error),)
     if found.metric == "log loss":
         also = (number_cell(model.log_loss, 3),)
+    behind = DASH if model.is_best else gap_range(found, model.difference)
     return (
         Cell(name, strong=strong),
-        figure,
+        Cell(figure, order=error, strong=strong),
         *also,
-        Cell(_difference(found, model), order=model.difference.estimate),
+        Cell(behind, order=model.difference.estimate),
         Cell(made),
         Cell(f"{model.size:,.0f}" if finite else DASH, order=model.size if finite else None),
     )
-
-
-def _difference(found: ModelComparison, model: ComparedModel) -> str:
-    if model.is_best:
-        return DASH
-    gap = model.difference
-    if found.metric == "log loss":
-        return f"{decimal(gap.low, 3)} to {decimal(gap.high, 3)}"
-    return percent_range(gap)
 
 
 def _left_out(found: ModelComparison) -> Iterator[str]:

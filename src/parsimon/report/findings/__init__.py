@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from parsimon._notebook import block, drawing, sentence
-from parsimon.report.effect_findings import EffectFinding
-from parsimon.report.feature_findings import FeatureFront
-from parsimon.report.row_findings import CalibrationBin as CalibrationBin
-from parsimon.report.row_findings import Interval as Interval
-from parsimon.report.row_findings import Roc as Roc
-from parsimon.report.row_findings import RowExplanation as RowExplanation
-from parsimon.report.row_findings import RowFinding as RowFinding
+from parsimon.report.findings.shared_findings import CalibrationBin as CalibrationBin
+from parsimon.report.findings.shared_findings import EffectFinding, FeatureFront
+from parsimon.report.findings.shared_findings import Interval as Interval
+from parsimon.report.findings.shared_findings import Roc as Roc
+from parsimon.report.findings.shared_findings import RowExplanation as RowExplanation
+from parsimon.report.findings.shared_findings import RowFinding as RowFinding
 from parsimon.structures.claims import Claim
 
 
@@ -519,6 +518,10 @@ class ModelComparison:
     def best(self) -> ComparedModel:
         """The one of the least loss."""
         return next(model for model in self.models if model.is_best)
+
+    def of_family(self, family: str) -> ComparedModel | None:
+        """Return the best model of a family; None if none answered."""
+        return next((model for model in self.models if model.family == family), None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,117 @@
-"""The works that reports cite."""
+"""What every page has: an outline, a first screen, how it came about, and the works it cites."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from parsimon.report.document import (
+    Block,
+    Code,
+    Figure,
+    KeyFigure,
+    KeyFigures,
+    Listing,
+    Listings,
+    Section,
+    Strong,
+)
+from parsimon.report.findings import RunFindings
+from parsimon.report.sections._blocks import Sentence, bullets, paragraph
+from parsimon.report.sections._phrases import clean, joined
+
+NOT_A_CAUSE = "What predicts need not be a cause."
+TIME_ENDED = "Time ended the search before it was through."
+_FINGERPRINT = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outline:
+    """The parts of a report, each a function of its findings.
+
+    title: Of the page.
+    kind: What the page is, before "a report written by"; empty for a plain report.
+    lead: The first screen.
+    sections: Those below it, in order.
+    summary: The report in a few plain sentences.
+    works: Short names of the works that it cites.
+    facts: Lines for the end, before those about the run: what is said, and its value. None of
+        either if this is None.
+    """
+
+    title: Callable[[Any], str]
+    kind: Callable[[Any], str]
+    lead: Callable[[Any], tuple[Block, ...]]
+    sections: Callable[[Any], Iterable[Section]]
+    summary: Callable[[Any], tuple[str, ...]]
+    works: Callable[[Any], Iterable[str]]
+    facts: Callable[[Any], list[tuple[str, str]]] | None = None
+
+
+def first_screen(
+    answer: str,
+    how_well: Iterable[Sentence],
+    figures: Iterable[KeyFigure],
+    picture: tuple[Figure, ...],
+    lists: Listings,
+) -> tuple[Block, ...]:
+    """Return the answer in a sentence with how well it does, figures, a picture, and lists."""
+    return (paragraph((Strong(answer),), *how_well), KeyFigures(tuple(figures)), *picture, lists)
+
+
+def sure_and_unsure(
+    certain: Iterable[Sentence], suggested: Iterable[Sentence], doubts: Iterable[Sentence]
+) -> Listings:
+    """Return what is certain, what is suggested and what to doubt; the first two may be nothing."""
+    lists: dict[str, tuple[Sentence, ...]] = {
+        "What is certain": tuple(one for one in certain if one) or ("Nothing.",),
+        "What is suggested": tuple(one for one in suggested if one) or ("Nothing further.",),
+        "What to doubt": tuple(doubts),
+    }
+    return Listings(tuple(Listing(title, bullets(*said)) for title, said in lists.items()))
+
+
+def run_facts(run: RunFindings) -> tuple[tuple[str, str], ...]:
+    """Return how the findings came about, for the lines of a front page."""
+    return (
+        ("Seed", str(run.seed)),
+        ("Version", f"Parsimon {run.version}"),
+        ("Date", run.date),
+        *((("Command", run.command),) if run.command else ()),
+        ("Fingerprint", f"SHA-256 {run.fingerprint[:_FINGERPRINT]}…"),
+    )
+
+
+def options(run: RunFindings) -> str:
+    """Return what was asked for; nothing if that is not known."""
+    said = "; ".join(f"{clean(name)} {clean(value)}" for name, value in run.options)
+    return f"Options: {said}." if said else ""
+
+
+def software(run: RunFindings) -> str:
+    """Return what computed the findings."""
+    versions = [f"{clean(name)} {clean(version)}" for name, version in run.libraries]
+    return f"{joined([f'Parsimon {run.version}', *versions])}."
+
+
+def again(run: RunFindings, given: str = "table", cells: str = "the table") -> tuple[Block, ...]:
+    """Return how to make the same report of what was given."""
+    if not run.command:
+        return ()
+    far = " where the machine gets as far in that time" * ("--time-limit" in run.command)
+    same = f"The same {given}, seed and version give the same report{far}: "
+    return (
+        paragraph(
+            (same, Code(run.command), "."),
+            f"SHA-256 of {cells}: {run.fingerprint}.",
+        ),
+    )
+
+
+def how_found(run: RunFindings, *blocks: Block) -> Section:
+    """Return the section about how everything was found, to which options and versions belong."""
+    own = paragraph(options(run), software(run))
+    return Section("methods", "How this was found", (*blocks, own, *again(run)), folded=True)
+
 
 _WORKS = {
     "Bates et al. 2023": "Bates, Hastie and Tibshirani (2023). Cross-validation: what does it "
