@@ -125,8 +125,8 @@ def test_newton_comes_back_from_a_bad_start():
     table = LinearFolds(linear_form(LOGISTIC), X, y, FOLDS)
     places = np.array([[0, 1, 4], [2, 3, 4]])
     newton = _Newton(table, places, np.array([0, 1]))
-    plain = newton.minimised(np.zeros((2, 1, 3)))
-    far = newton.minimised(np.full((2, 1, 3), 25.0))
+    plain = newton.minimise(np.zeros((2, 1, 3)))
+    far = newton.minimise(np.full((2, 1, 3), 25.0))
     np.testing.assert_allclose(plain, far, atol=1e-4)
 
 

@@ -26,7 +26,13 @@ from parsimon._parallel import Workers
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.features._clusterings import CLUSTERERS, Clusterer, Groups, clustered, judged
+from parsimon.features._clusterings import (
+    CLUSTERERS,
+    Clusterer,
+    Groups,
+    cluster_tables,
+    judge_groups,
+)
 from parsimon.features._subsets import SavedValues
 from parsimon.pareto import Figures, Front, nsga2
 from parsimon.pareto.choose import check_rule
@@ -74,7 +80,7 @@ def groups_of(X: Array, codes: Indices, clusterer: Clusterer, starts: Array, uni
     """Return the groups of candidates with equally many columns, distances in units of X."""
     tables = tables_of(X, codes)
     tables = (tables - tables.mean(axis=2, keepdims=True)) / unit
-    found = clustered(tables, clusterer, starts)
+    found = cluster_tables(tables, clusterer, starts)
     return found._replace(
         davies_bouldin=found.davies_bouldin.round(_DIGITS),
         within=found.within.round(_DIGITS) * unit**2,
@@ -233,7 +239,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         k = int(groups.max()) + 1
         if k == 1 and len(np.unique(self.labels_)) > 1:
             return -np.inf
-        index, _ = judged(table.T[None], groups[None], k)
+        index, _ = judge_groups(table.T[None], groups[None], k)
         return -float(index[0])
 
     def segments(

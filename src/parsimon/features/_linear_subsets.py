@@ -171,10 +171,10 @@ class LinearFolds:
         places = np.column_stack((places, np.full(len(places), self.D.shape[1] - 1)))
         start = np.zeros((len(places), self.T.shape[1], places.shape[1]))
         # Where all rows lead, the folds nearly are: only a start, from which each goes on.
-        start = _Newton(self, places, np.full(len(places), n_folds)).minimised(start)
+        start = _Newton(self, places, np.full(len(places), n_folds)).minimise(start)
         which = np.repeat(np.arange(n_folds), len(places))
         tiled = np.tile(places, (n_folds, 1))
-        found = _Newton(self, tiled, which).minimised(np.tile(start, (n_folds, 1, 1)))
+        found = _Newton(self, tiled, which).minimise(np.tile(start, (n_folds, 1, 1)))
         return places, found.reshape(n_folds, *start.shape)
 
     def _ridge(self, places: Indices) -> tuple[Indices, Array]:
@@ -224,7 +224,7 @@ class _Newton:
         many = table.n_pairs > 4 * places.shape[1] ** 2 + 200
         self.pairs = None if table.products is None or many else table.pairs
 
-    def minimised(self, theta: Array) -> Array:
+    def minimise(self, theta: Array) -> Array:
         """Return the weights that minimise, from a start: (P, K, k) -> (P, K, k)."""
         theta = theta.copy()
         active = np.arange(len(theta))

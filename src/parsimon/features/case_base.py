@@ -23,7 +23,7 @@ from parsimon._received import read_json
 from parsimon._typing import Array
 from parsimon._writing import write_file
 from parsimon.exceptions import InvalidInputError, SkippedCaseWarning
-from parsimon.features.learning_tasks import Case, feature_set_distance, match_columns, renamed_case
+from parsimon.features.learning_tasks import Case, feature_set_distance, match_columns, rename_case
 from parsimon.features.operations import OwnFunction
 
 Method = Literal["manhattan", "euclidean", "sampled", "two_phase"]
@@ -242,7 +242,7 @@ class CaseBase:
         for place in self._by_rank.nearest_of(weights, n_wanted, "manhattan"):
             case = self._cases[place]
             renamed, cost = min((match_columns(case, each) for each in tasks), key=itemgetter(1))
-            found.append(Neighbour(renamed_case(case, renamed, self.functions), cost))
+            found.append(Neighbour(rename_case(case, renamed, self.functions), cost))
         return _sort(found)[:n_cases]
 
     def _take(self, cases: Iterable[Case]) -> None:
@@ -368,7 +368,7 @@ class _Points:
     def nearest(self, point: Array, n: int, metric: str) -> tuple[Array, list[int]]:
         """Return distances and places of the n nearest, and of all as near as the last."""
         self._settle(len(point))
-        given = _ranked(point[None], self._rows.shape[1])[0] if self._ranked else point
+        given = _rank_weights(point[None], self._rows.shape[1])[0] if self._ranked else point
         n_sorted, tree = self._tree(metric)
         rest = self._rows[n_sorted:] - given
         by_hand = np.abs(rest).sum(1) if metric == "manhattan" else np.sqrt((rest**2).sum(1))
@@ -389,9 +389,9 @@ class _Points:
         """Put new vectors beside the others, all as long as the longest."""
         width = max([n_given, self._rows.shape[1], *(new.shape[1] for new in self._new)])
         if self._rows.shape[1] < width:
-            self._rows = _ranked(self._rows, width)
+            self._rows = _rank_weights(self._rows, width)
             self._trees.clear()
-        new = [_ranked(rows, width) if self._ranked else rows for rows in self._new]
+        new = [_rank_weights(rows, width) if self._ranked else rows for rows in self._new]
         if new:
             self._rows, self._new = np.concatenate([self._rows, *new]), []
 
@@ -411,7 +411,7 @@ def _signs(weights: Array, signed: bool) -> tuple[Array, ...]:
     return (weights,) if signed else (weights, -weights)
 
 
-def _ranked(rows: Array, width: int) -> Array:
+def _rank_weights(rows: Array, width: int) -> Array:
     """Return each vector in ascending order with zeros added, shape (n, d) to (n, width)."""
     padded = np.zeros((len(rows), width))
     padded[:, : rows.shape[1]] = rows

@@ -115,7 +115,7 @@ class RecalledSets:
         sets = [*offered, *((*best, *each) for each in offered)]
         everything = [feature for features in sets for feature in features]
         sets += helpful_sets(self.problem, (*self.problem.originals, *everything))
-        reduced = (self.problem.reduced(features) for features in sets)
+        reduced = (self.problem.reduce(features) for features in sets)
         return [features for features in dict.fromkeys(reduced) if features]
 
     def task(self, features: Iterable[Expression]) -> Case:
@@ -193,8 +193,7 @@ def helpful_sets(
         wanted = np.eye(problem.n_classes)[problem.target]
     order = forward_order(problem.columns.matrix(features), wanted, n_most)
     sets = (
-        problem.reduced(features[place] for place in order[: size + 1])
-        for size in range(len(order))
+        problem.reduce(features[place] for place in order[: size + 1]) for size in range(len(order))
     )
     return [chosen for chosen in dict.fromkeys(sets) if chosen]
 

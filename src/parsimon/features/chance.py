@@ -70,7 +70,7 @@ def chance_levels(selected: Mask, runs: Sequence[Mask], permuted: Mask) -> Chanc
         expected_coincidences=float(np.mean(shares[0::2] * shares[1::2]) * selected.shape[1]),
         observed_coincidences=float(_coincident(selected).sum(axis=1).mean()),
         permuted_coincidences=float(by_chance),
-        permuted_p_value=_reached(totals[0], np.concatenate(totals[1:])) if runs else None,
+        permuted_p_value=_share_reached(totals[0], np.concatenate(totals[1:])) if runs else None,
     )
 
 
@@ -87,10 +87,10 @@ def _any_reaches(counts: Sequence[Indices]) -> Array:
     own, *others = counts
     if not others:
         return np.full(len(own), np.nan)
-    return _reached(own, np.array([counts.max() for counts in others]))
+    return _share_reached(own, np.array([counts.max() for counts in others]))
 
 
-def _reached(counts: Indices, others: Indices) -> Array:
+def _share_reached(counts: Indices, others: Indices) -> Array:
     """Return in what share of other counts, with its own, each is reached; (d,)."""
     reached = len(others) - np.searchsorted(np.sort(others), counts, side="left")
     return (1 + reached) / (1 + len(others))

@@ -125,7 +125,7 @@ class FeatureProblem:
         top = float(np.abs(column).max())
         return top < _LARGEST and float(np.ptp(column)) > 1e-12 * top
 
-    def reduced(self, features: Iterable[Expression]) -> FeatureSet:
+    def reduce(self, features: Iterable[Expression]) -> FeatureSet:
         """Return a set without features that cannot be used or that repeat a simpler one."""
         ordered = sorted(set(features), key=lambda each: (each.size, each.key))
         kept: list[Expression] = []
@@ -176,7 +176,7 @@ class FeatureProblem:
         risk = float(losses.mean())
         return risk**0.5 if self.n_classes == 0 else risk
 
-    def evaluated(self, sets: Sequence[FeatureSet]) -> Array:
+    def evaluate(self, sets: Sequence[FeatureSet]) -> Array:
         """Return the error relative to a constant, features and nodes of sets, shape (m, 3)."""
         if self.learner is not None:
             new = [each for each in dict.fromkeys(sets) if each and each not in self._learned]
@@ -241,7 +241,7 @@ class FeatureProblem:
             reach = np.sqrt(np.mean((predicted - self.target.mean()) ** 2)) / self.constant_error
         return max(float(np.nan_to_num(reach, nan=_LARGEST, posinf=_LARGEST)) - 3.0, 0.0)
 
-    def preferred(self, sets: Sequence[FeatureSet]) -> list[FeatureSet]:
+    def prefer(self, sets: Sequence[FeatureSet]) -> list[FeatureSet]:
         """Return the sets to begin with; for a slow learner those that a quick one prefers."""
         if self.learner is None or len(sets) <= _SHOWN:
             return list(sets)
@@ -292,7 +292,7 @@ def cross_sets(first: FeatureSet, second: FeatureSet, rng: np.random.Generator) 
     return child or either[:1]
 
 
-def archived(
+def keep_unbeaten(
     sets: Sequence[FeatureSet], values: Array, new: Sequence[FeatureSet], new_values: Array
 ) -> tuple[tuple[FeatureSet, ...], Array, bool]:
     """Return the sets that none beats, their values (m, 3), and whether any is new."""
@@ -373,11 +373,11 @@ class FeatureEvolution:
     def begin(self, rng: np.random.Generator) -> FeatureGeneration:
         problem = self.problem
         sets: list[FeatureSet] = [(column,) for column in problem.originals]
-        sets += problem.preferred(list(self.first()))
-        everything = problem.reduced(problem.originals)
-        sets += [everything, *(self.mutated(everything, rng) for _ in range(10))]
+        sets += problem.prefer(list(self.first()))
+        everything = problem.reduce(problem.originals)
+        sets += [everything, *(self.mutate(everything, rng) for _ in range(10))]
         empty = FeatureGeneration((), np.empty((0, 3)), (), np.empty((0, 3)), 0, 0)
-        return self.survived(empty, sets)
+        return self.survive(empty, sets)
 
     def step(
         self, state: FeatureGeneration, rng: np.random.Generator, deadline: Deadline
@@ -391,29 +391,27 @@ class FeatureEvolution:
                 state.population[i] for i in rng.integers(len(state.population), size=2)
             )
             if rng.random() < _CROSSOVER:
-                first = self.crossed(first, second, rng)
-            children.append(self.mutated(first, rng))
-        return self.survived(state, children)
+                first = self.cross(first, second, rng)
+            children.append(self.mutate(first, rng))
+        return self.survive(state, children)
 
-    def crossed(
-        self, first: FeatureSet, second: FeatureSet, rng: np.random.Generator
-    ) -> FeatureSet:
+    def cross(self, first: FeatureSet, second: FeatureSet, rng: np.random.Generator) -> FeatureSet:
         """Return a mixture of two sets."""
         return tuple(cross_sets(first, second, rng))
 
-    def mutated(self, features: FeatureSet, rng: np.random.Generator) -> FeatureSet:
+    def mutate(self, features: FeatureSet, rng: np.random.Generator) -> FeatureSet:
         """Return a set with a column added, a feature constructed, or some taken away."""
         child = list(features)
         if rng.random() < _MUTATION / 4:
             child.append(self.problem.originals[rng.integers(len(self.problem.originals))])
         if rng.random() < _MUTATION / 4:
-            child.append(self.constructed(child, rng))
+            child.append(self.construct(child, rng))
         leaves = rng.random(len(child)) < 2 * (_MUTATION / 4) / len(child)
         kept = [feature for feature, leave in zip(child, leaves, strict=True) if not leave]
-        reduced = self.problem.reduced(kept or child[:1])
+        reduced = self.problem.reduce(kept or child[:1])
         return reduced or (self.problem.originals[0],)
 
-    def constructed(self, features: Sequence[Expression], rng: np.random.Generator) -> Expression:
+    def construct(self, features: Sequence[Expression], rng: np.random.Generator) -> Expression:
         """Return a random operation on random features of a set, or columns of the table."""
         operation = self.operations[int(rng.integers(len(self.operations)))]
         choices = (*features, *self.problem.originals)
@@ -432,7 +430,7 @@ class FeatureEvolution:
             inside = abs(inside)
         return apply(operation, inside)
 
-    def survived(
+    def survive(
         self, state: FeatureGeneration, children: Sequence[FeatureSet]
     ) -> FeatureGeneration:
         """Return the next generation, of parents, children and what earlier tasks had."""
@@ -440,12 +438,12 @@ class FeatureEvolution:
         children = [*children, *self.recalled(n_iter, state.archive)]
         known = set(state.population)
         new = [child for child in dict.fromkeys(children) if child not in known]
-        values = self.problem.evaluated(new)
+        values = self.problem.evaluate(new)
         finite: Mask = np.isfinite(values.sum(axis=1))
         new = [child for child, good in zip(new, finite, strict=True) if good]
         population = (*state.population, *new)
         merged = np.concatenate([state.values, values[finite]])
-        archive, archive_values, gained = archived(
+        archive, archive_values, gained = keep_unbeaten(
             state.archive, state.archive_values, new, values[finite]
         )
         ranked = np.column_stack([np.log10(merged[:, 0]), merged[:, 1:]])

@@ -94,15 +94,13 @@ def formula_candidates(
         sets += [tuple(some[i] for i in chosen) for chosen in found]
     if problem.n_classes == 0:
         sets += regression_sets(problem, start, sets, deadline)
-    reduced = [
-        problem.reduced(plain_feature(problem, feature) for feature in each) for each in sets
-    ]
+    reduced = [problem.reduce(plain_feature(problem, feature) for feature in each) for each in sets]
     exact = [each for each in reduced if len(each) > 1 and is_exact(problem, each)]
-    reduced += [pruned(problem, each) for each in exact if problem.n_classes == 0]
+    reduced += [prune(problem, each) for each in exact if problem.n_classes == 0]
     return [each for each in dict.fromkeys(reduced) if each]
 
 
-def pruned(problem: FeatureProblem, features: FeatureSet) -> FeatureSet:
+def prune(problem: FeatureProblem, features: FeatureSet) -> FeatureSet:
     """Return an exact set without the features that add no more than rounding."""
     spread = problem.columns.matrix(features).std(axis=0)
     share = np.abs(problem.known_fit(features).coef[:, 0]) * spread / problem.constant_error
@@ -163,7 +161,7 @@ def regression_sets(
 
 def is_exact(problem: FeatureProblem, features: FeatureSet) -> bool:
     """Tell whether a set errs by no more than rounding and noise of a millionth."""
-    return problem.error(problem.reduced(features)) < 1e-6 * problem.constant_error
+    return problem.error(problem.reduce(features)) < 1e-6 * problem.constant_error
 
 
 def indicators(target: AnyArray, n_classes: int) -> Array:
@@ -174,7 +172,7 @@ def indicators(target: AnyArray, n_classes: int) -> Array:
     return standardise_columns(np.column_stack([target == code for code in codes]).astype(float))
 
 
-def weighted(columns: Array, weights: Array) -> Array:
+def weigh(columns: Array, weights: Array) -> Array:
     """Return columns centred by weights and multiplied by them, with mean square 1 or 0."""
     squares = weights**2 / (weights**2).sum()
     turned = (columns - squares @ columns) * weights[:, None]
@@ -318,7 +316,7 @@ def forward(
     for size in range(1, min(depth, table.shape[1]) + 1):
         scored: dict[tuple[int, ...], float] = {}
         for chosen in beam:
-            for each, left in extended(table, wanted, chosen, width):
+            for each, left in extend_set(table, wanted, chosen, width):
                 scored[tuple(sorted((*chosen, each)))] = left
         if size == 2 and wanted.shape[1] == 1:
             scored |= {
@@ -333,7 +331,7 @@ def forward(
     return found
 
 
-def extended(
+def extend_set(
     table: Array, wanted: Array, chosen: tuple[int, ...], width: int
 ) -> list[tuple[int, float]]:
     """Return members to add to a set, and the share of variance that is left with each."""
@@ -480,20 +478,20 @@ def linked_formulas(
         if not start.allows(*link.needs) or not np.isfinite(wanted).all():
             continue
         weights = link.weight(np.abs(y) / np.abs(y).mean())
-        table = weighted(start.table[rows], weights[rows])
+        table = weigh(start.table[rows], weights[rows])
         chosen_members = [
             [start.members[i] for i in chosen]
-            for chosen in forward(table, weighted(wanted[rows, None], weights[rows]), depth=3)
+            for chosen in forward(table, weigh(wanted[rows, None], weights[rows]), depth=3)
         ]
         found += [
             (plain_feature(problem, link.back(inside)),)
             for members in chosen_members
-            for inside in combined(problem, members, wanted, link.scales, weights)
+            for inside in combine(problem, members, wanted, link.scales, weights)
         ]
     return found
 
 
-def combined(
+def combine(
     problem: FeatureProblem,
     features: Sequence[Expression],
     wanted: Array,
@@ -524,7 +522,7 @@ def combined(
         doubt = np.abs(standard_errors(balanced, wanted * row_weights, weights) / scale)
         near = tuple(map(round_nearby, numbers, doubt.tolist()))
         for weighing in dict.fromkeys((numbers, near)):
-            yield factored(weighted_sum(weighing, parts))
+            yield factor_out(weighted_sum(weighing, parts))
 
 
 def standard_errors(design: Array, wanted: Array, weights: Array) -> Array:
@@ -549,7 +547,7 @@ def merged_formulas(problem: FeatureProblem, sets: Iterable[FeatureSet]) -> list
         each
         for features in sets
         if len(features) > 1 and is_exact(problem, features)
-        for each in combined(problem, features, wanted, scales=True)
+        for each in combine(problem, features, wanted, scales=True)
     )
     return [
         (each,)
@@ -562,7 +560,7 @@ def merged_formulas(problem: FeatureProblem, sets: Iterable[FeatureSet]) -> list
     ]
 
 
-def factored(expression: Expression) -> Expression:
+def factor_out(expression: Expression) -> Expression:
     """Return a sum with the factors that all its terms share in front."""
     terms = terms_of(expression)
     powers = [dict(map(exponent_of, factors_of(coefficient_of(t)[1]))) for t in terms]

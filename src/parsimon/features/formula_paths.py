@@ -19,8 +19,8 @@ from parsimon.features.feature_sets import FeatureProblem, FeatureSet, sets_in_s
 from parsimon.features.formula_candidates import (
     Library,
     even_rows,
-    extended,
-    factored,
+    extend_set,
+    factor_out,
     forward,
     indicators,
     is_exact,
@@ -69,7 +69,7 @@ def further_sets(
         ]
     plain, is_enough = partial(plain_feature, problem), partial(is_exact, problem)
     found = sets_in_stages(
-        stages, lambda each: problem.reduced(map(plain, each)), is_enough, deadline
+        stages, lambda each: problem.reduce(map(plain, each)), is_enough, deadline
     )
     return list(dict.fromkeys(found))
 
@@ -144,7 +144,7 @@ def fractions(
             continue
         numbers = [nice(float(weight)) for weight in weights]
         top = weighted_sum(numbers[: len(parts)], parts)
-        yield (factored(top) / (1 - weighted_sum(numbers[len(parts) :], below)),)
+        yield (factor_out(top) / (1 - weighted_sum(numbers[len(parts) :], below)),)
 
 
 def deepened_sets(problem: FeatureProblem, start: Library) -> list[FeatureSet]:
@@ -197,7 +197,7 @@ def polynomial_sets(problem: FeatureProblem, start: Library) -> list[FeatureSet]
     chosen: tuple[int, ...] = ()
     sets = []
     for _ in range(min(_TERMS, len(terms), len(table) // 4)):
-        best = extended(table, wanted, chosen, 1)
+        best = extend_set(table, wanted, chosen, 1)
         if not best:
             break
         chosen = (*chosen, best[0][0])
@@ -227,21 +227,21 @@ def wave_sets(problem: FeatureProblem, start: Library, y: Array) -> list[Feature
     best: dict[int, FeatureSet] = {}
     for chosen in forward(table, wanted, depth=8, width=6):
         best.setdefault(len(chosen), tuple(members[i] for i in chosen))
-    return [tuned(problem, features, y) for features in best.values()] if waves else []
+    return [tune_waves(problem, features, y) for features in best.values()] if waves else []
 
 
-def tuned(problem: FeatureProblem, features: FeatureSet, y: Array) -> FeatureSet:
+def tune_waves(problem: FeatureProblem, features: FeatureSet, y: Array) -> FeatureSet:
     """Return a set whose waves have the lengths that leave least of the target."""
     found = list(features)
     for place in [*range(len(features))] * 2:
         if found[place].operation in ("sin", "cos"):
             others = [*found[:place], *found[place + 1 :]]
             design = np.column_stack([np.ones(len(y)), problem.columns.matrix(others)])
-            found[place] = tuned_wave(problem, found[place], design, y)
+            found[place] = tune_wave(problem, found[place], design, y)
     return tuple(found)
 
 
-def tuned_wave(problem: FeatureProblem, wave: Expression, design: Array, y: Array) -> Expression:
+def tune_wave(problem: FeatureProblem, wave: Expression, design: Array, y: Array) -> Expression:
     """Return a wave of the length that leaves least of the target beside a design (n, k)."""
     number, part = coefficient_of(wave.arguments[0])
     values = problem.columns.values(part)

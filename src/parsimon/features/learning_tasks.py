@@ -436,7 +436,7 @@ def match_columns(case: Case, task: Case) -> ColumnMatch:
     return ColumnMatch(renamed, float(alone + (cost - saved)[rows, columns].sum()))
 
 
-def renamed_case(
+def rename_case(
     case: Case, renamed: Mapping[str, str], functions: Sequence[OwnFunction] = ()
 ) -> Case:
     """Return a case with other names of columns, and the formulas that are left with them."""

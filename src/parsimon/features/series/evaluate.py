@@ -248,13 +248,13 @@ def chain_values(signal: SeriesSignal, chains: Sequence[Chain]) -> Array:
                 found[rows[:, None], places] = column[:, None]
         elif first.method.kind == "transformation":
             rests = [chains[place][1:] for place in places]
-            found[:, places] = chain_values(transformed(signal, first), rests)
+            found[:, places] = chain_values(transform_signal(signal, first), rests)
         else:
             _fill_windows(signal, chains, places, found)
     return found
 
 
-def transformed(signal: SeriesSignal, step: TreeStep) -> SeriesSignal:
+def transform_signal(signal: SeriesSignal, step: TreeStep) -> SeriesSignal:
     """Return what a transformation makes of every series."""
     apply = step.method.apply
     return SeriesSignal(
@@ -293,7 +293,7 @@ def _cut_windows(signal: SeriesSignal, step: TreeStep) -> tuple[SeriesSignal, "P
     return (_windows if step.name == "windows" else _segments)(signal, *step.options)
 
 
-def joined_parts(signal: SeriesSignal, step: TreeStep) -> tuple[SeriesSignal, SeriesSignal]:
+def join_parts(signal: SeriesSignal, step: TreeStep) -> tuple[SeriesSignal, SeriesSignal]:
     """Return the windows of a windowing as series of their own, and the series it makes."""
     parts, places = _cut_windows(signal, step)
     if step.inside[-1].method.kind != "function":
@@ -304,7 +304,7 @@ def joined_parts(signal: SeriesSignal, step: TreeStep) -> tuple[SeriesSignal, Se
 def _join_pieces(signal: SeriesSignal, parts: SeriesSignal, inside: Chain) -> SeriesSignal:
     """Return series whose windows were filtered one by one (overlap 1), put together again."""
     for step in inside:
-        parts = transformed(parts, step)
+        parts = transform_signal(parts, step)
     blocks = []
     for old, new in zip(signal.blocks, parts.blocks, strict=True):
         values = new.values.reshape(len(old.rows), -1)

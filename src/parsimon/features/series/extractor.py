@@ -35,9 +35,8 @@ from parsimon.features.series.series_model import (
     SubsetLosses,
     last_values,
     measure_trust,
+    outputs_outside,
     search_feature_subsets,
-    smooth_fit,
-    smooth_kernel,
 )
 from parsimon.features.series.tree_search import (
     BredTrees,
@@ -60,7 +59,7 @@ _FEWEST_ROWS = 10
 _ROWS_A_GENERATION, _MOST_GENERATIONS = 40, 10
 _TASKS = ("auto", "classification", "regression", "forecast", "unsupervised")
 # Of a time limit: for the first trees, and until no more are bred.
-_BEGINNING, _BREEDING = 0.4, 0.8
+_SHARES_OF_TIME = 0.4, 0.8
 # Columns among which subsets are searched for, and rows that tell them apart.
 _POOL, _MOST_ROWS = 40, 200
 # Rows that the final model rests on.
@@ -228,23 +227,25 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         """
         self._check_options()
         begin, deadline = time.monotonic(), end_after(self.time_limit)
+        listed_by, bred_by = (end_after(time_left(deadline, share)) for share in _SHARES_OF_TIME)
         table, y = self._check_series(X, y)
         targets = self._targets(table, y)
         drawing, breeding, subsets = seed_sequence(self.random_state).spawn(3)
         rows = self._excerpt(targets, np.random.default_rng(drawing))
-        search = TreeSearch(table.of(rows), targets.of(rows), self.population_size, self.n_jobs)
-        first = search.list_first(self._list_trees(table), self._until(begin, _BEGINNING))
+        data = "" if self.checkpoint is None else digest_series(table, targets)
+        targets_here = targets.of(rows)
+        search = TreeSearch(table.of(rows), targets_here, self.population_size, self.n_jobs, data)
+        first = search.list_first(self._list_trees(table), listed_by)
         if not first.trees:
             raise InvalidInputError("All series are alike, so that no feature tells them apart.")
-        self.is_persistence_ = self.task_ == "forecast" and not self._beats_last(
-            first.Z, search.targets
-        )
+        is_forecast = self.task_ == "forecast"
+        self.is_persistence_ = is_forecast and not self._beats_last(first.Z, targets_here)
         self._trust = FULL_TRUST
         if self.task_ in ("classification", "regression"):
-            self._trust = measure_trust(first.Z, search.targets, int(self.max_features))
+            self._trust = measure_trust(first.Z, targets_here, int(self.max_features))
         self.trust_ = self._trust.share
-        bred = self._breed(search, breeding, (table, targets), self._until(begin, _BREEDING))
-        places = rank_features(bred.Z, search.targets, _POOL)
+        bred = self._breed(search, breeding, bred_by)
+        places = rank_features(bred.Z, targets_here, _POOL)
         if not len(places):
             raise InvalidInputError(
                 "No feature of these series can be told from chance or has a finite worth; give "
@@ -252,32 +253,22 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             )
         self.pool_ = [bred.trees[place] for place in places]
         self._given = table, targets
-        self._read(bred.Z[:, places], search.targets, subsets, deadline)
+        self._read(bred.Z[:, places], targets_here, subsets, deadline)
         self.seconds_ = time.monotonic() - begin
         return self
 
-    def _until(self, begin: float, share: float) -> Deadline:
-        """Return when a share of the time limit is over."""
-        return None if self.time_limit is None else begin + share * float(self.time_limit)
-
     def _breed(
-        self,
-        search: TreeSearch,
-        seed: np.random.SeedSequence,
-        data: tuple[SeriesTable, Targets],
-        deadline: Deadline,
+        self, search: TreeSearch, seed: np.random.SeedSequence, deadline: Deadline
     ) -> BredTrees:
         """Breed from the first trees, and tell how that ended."""
-        n_rows, is_new = len(search.targets.T), self.random_state is not None
-        most = min(n_rows // _ROWS_A_GENERATION, _MOST_GENERATIONS)
-        if self.checkpoint is not None:
-            search.data = digest_series(*data)
+        most = min(len(search.targets.T) // _ROWS_A_GENERATION, _MOST_GENERATIONS)
+        is_seeded = self.random_state is not None or self.checkpoint is None
         options = SearchOptions(
             max_iter=most if self.max_iter is None else int(self.max_iter),
             time_limit=time_left(deadline, least=1e-9),
             checkpoint=self.checkpoint,
             # Without a seed of its own, a search goes on with that of the file.
-            random_state=seed if self.checkpoint is None or is_new else None,
+            random_state=seed if is_seeded else None,
         )
         bred, ending = run(search, options)
         self.n_iter_, self.stopped_by_ = ending.n_iter, ending.stopped_by
@@ -338,9 +329,8 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             if table.n_series < 3:
                 raise InvalidInputError(f"Three series are needed, got n_samples={table.n_series}.")
             trees = self._list_trees(table)
-            return Targets.of_columns(
-                standardise_features(many_values(trees, table, self.n_jobs))[0]
-            )
+            Z = standardise_features(many_values(trees, table, self.n_jobs))[0]
+            return Targets.of_columns(Z)
         if self.task_ == "classification":
             check_classification_targets(y)
             codes, classes = read_target(y, "classification")
@@ -381,8 +371,8 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         """Search for subsets of the pool, and keep the front."""
         drawing, evolving = seed.spawn(2)
         few = self._excerpt(targets, np.random.default_rng(drawing), _MOST_ROWS)
-        folds = self._folds(len(few))
-        errors = SubsetLosses(Z[few], targets.T[few], self.pool_, self._given[0].length, folds)
+        folds, targets = self._folds(len(few)), targets.of(few)
+        errors = SubsetLosses(Z[few], targets.T, self.pool_, self._given[0].length, folds)
         most = min(self.max_features, len(self.pool_))
         ranked = np.tri(most, len(self.pool_), dtype=bool)
         generations = _MOST_GENERATIONS if self.max_iter is None else int(self.max_iter)
@@ -392,9 +382,7 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             )
             if ended in ("time_limit", "interrupt"):
                 self.stopped_by_ = ended
-        self._keep(
-            errors, ranked, targets.T[few], None if targets.codes is None else targets.codes[few]
-        )
+        self._keep(errors, ranked, targets)
 
     def _beats_last(self, Z: Array, targets: Targets) -> bool:
         """Tell whether features that are chosen anew in each fold beat the last value in time."""
@@ -402,13 +390,12 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         for train, test in self._folds(len(Z)) or []:
             if len(train) < _FEWEST_ROWS:
                 continue
-            learnt, centre, scale = standardise_features(Z[train])
-            chosen = rank_features(learnt, targets.of(train), int(self.max_features))
-            fit = smooth_fit(learnt[:, chosen], targets.T[train])
-            new = ((Z[test] - centre) / scale)[:, chosen]
-            found = smooth_kernel(new, learnt[:, chosen], fit.width) @ fit.weights
+            outputs = outputs_outside(
+                Z, targets, train, test, lambda *own: rank_features(*own, int(self.max_features))
+            )
             truth = targets.T[test]
-            gains.append((truth**2 - (truth - found) ** 2)[:, 0])
+            if outputs is not None:
+                gains.append((truth**2 - (truth - outputs) ** 2)[:, 0])
         if not gains:
             return False
         gain = np.concatenate(gains)
@@ -426,8 +413,9 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             raise InvalidInputError(f"cv must have folds of the {n} series that are searched with.")
         return [(np.asarray(train), np.asarray(test)) for train, test in folds]
 
-    def _keep(self, errors: SubsetLosses, ranked: Mask, T: Array, codes: Indices | None) -> None:
+    def _keep(self, errors: SubsetLosses, ranked: Mask, targets: Targets) -> None:
         """Keep the front of all subsets that were evaluated."""
+        T, codes = targets.T, targets.codes
         errors(ranked, ranked.shape[1])
         masks = np.array([np.frombuffer(key, dtype=bool) for key in errors.known])
         values = np.array([errors.objectives(mask) for mask in masks])
@@ -481,20 +469,20 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         rows = self._excerpt(targets, np.random.default_rng(0), _MOST_FINAL)
         table, T = table.of(rows), targets.T[rows]
         if self.task_ == "classification":
-            return SeriesClassModel.fitted(
+            return SeriesClassModel.fit_trees(
                 trees, table, T, classes=self.classes_, trust=self._trust
             )
         if self.task_ == "regression":
             mean, spread = self._unit
-            return SeriesNumberModel.fitted(
+            return SeriesNumberModel.fit_trees(
                 trees, table, T, mean=mean, spread=spread, trust=self._trust
             )
         if self.task_ == "forecast":
             folds = self._folds(len(T))
-            return SeriesForecastModel.fitted(
+            return SeriesForecastModel.fit_trees(
                 trees, table, T, folds, is_persistence=self.is_persistence_
             )
-        return SeriesModel.fitted(trees, table, T)
+        return SeriesModel.fit_trees(trees, table, T)
 
     def _series(self, X: Any) -> SeriesTable:
         check_is_fitted(self)

@@ -11,7 +11,7 @@ a model is trusted (`measure_trust`). What many tasks select is a standard set, 
 `fixed_features` tries on each (Mierswa 2009, section 7.4).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -247,7 +247,7 @@ class SeriesModel:
     trust: Trust = FULL_TRUST
 
     @classmethod
-    def fitted(
+    def fit_trees(
         cls,
         trees: Sequence[MethodTree],
         table: SeriesTable,
@@ -410,9 +410,11 @@ def fixed_features(trees: Sequence[MethodTree], X: Any, y: Any, *, task: str = "
     check_choice("task", task, ("auto", "classification", "regression"))
     y, classes = read_target(y, task)
     if classes is not None:
-        return SeriesClassModel.fitted(trees, table, Targets.of_classes(y).T, classes=classes)
+        return SeriesClassModel.fit_trees(trees, table, Targets.of_classes(y).T, classes=classes)
     mean, spread = float(y.mean()), float(y.std()) or 1.0
-    return SeriesNumberModel.fitted(trees, table, Targets.of_numbers(y).T, mean=mean, spread=spread)
+    return SeriesNumberModel.fit_trees(
+        trees, table, Targets.of_numbers(y).T, mean=mean, spread=spread
+    )
 
 
 def measure_trust(Z: Array, targets: Targets, most: int) -> Trust:
@@ -424,11 +426,11 @@ def measure_trust(Z: Array, targets: Targets, most: int) -> Trust:
     """
     if shuffled_p_value([(Z, targets.T)], Z) > _DOUBT:
         return Trust(share=0.0)
-    said, middle, rows = fold_outputs(Z, targets, most)
-    share = kept_share(said - middle, targets.T[rows] - middle)
+    outputs, middle, rows = fold_outputs(Z, targets, most)
+    share = kept_share(outputs - middle, targets.T[rows] - middle)
     if targets.codes is None or not len(rows):
         return Trust(share)
-    return Trust(share, *fit_chances(middle + share * (said - middle), targets.codes[rows]))
+    return Trust(share, *fit_chances(middle + share * (outputs - middle), targets.codes[rows]))
 
 
 def fold_outputs(Z: Array, targets: Targets, most: int) -> tuple[Array, Array, Indices]:
@@ -440,28 +442,49 @@ def fold_outputs(Z: Array, targets: Targets, most: int) -> tuple[Array, Array, I
     fold = np.empty(len(Z), dtype=np.intp)
     fold[order] = np.arange(len(Z)) % _FOLDS
     q = targets.T.shape[1]
-    said, middles = [np.empty((0, q))], [np.empty((0, q))]
+    outputs, middles = [np.empty((0, q))], [np.empty((0, q))]
     rows = [np.empty(0, dtype=np.intp)]
     for test in (fold == number for number in range(min(_FOLDS, len(Z)))):
-        own = targets.of(np.flatnonzero(~test))
+        train, outside = np.flatnonzero(~test), np.flatnonzero(test)
+        own = targets.of(train)
         if own.codes is not None and len(np.unique(own.codes)) < 2:
             continue
-        learnt, centre, scale = standardise_features(Z[~test])
-        chosen = unlike(quick_fitness(learnt, own), learnt, most)
-        if not len(chosen):
+        found = outputs_outside(
+            Z, targets, train, outside, lambda Z, own: unlike(quick_fitness(Z, own), Z, most)
+        )
+        if found is None:
             continue
-        fit = smooth_fit(learnt[:, chosen], own.T)
-        new = ((Z[test] - centre) / scale)[:, chosen]
-        said.append(smooth_kernel(new, learnt[:, chosen], fit.width) @ fit.weights)
-        middles.append(np.broadcast_to(own.T.mean(axis=0), said[-1].shape))
-        rows.append(np.flatnonzero(test))
-    return np.concatenate(said), np.concatenate(middles), np.concatenate(rows)
+        outputs.append(found)
+        middles.append(np.broadcast_to(own.T.mean(axis=0), found.shape))
+        rows.append(outside)
+    return np.concatenate(outputs), np.concatenate(middles), np.concatenate(rows)
 
 
-def kept_share(said: Array, truth: Array) -> float:
-    """Return the share of what is said that brings it nearest to the truth, both (r, q)."""
-    squares = float((said**2).sum())
-    share = float((said * truth).sum()) / squares if squares > 0 else 1.0
+def outputs_outside(
+    Z: Array,
+    targets: Targets,
+    train: Indices,
+    test: Indices,
+    choose: Callable[[Array, Targets], Indices],
+) -> Array | None:
+    """Return what features chosen in some rows say of others, (m, q); None if none is chosen.
+
+    `choose` gets the standardised values (n, M) and the targets of the training rows.
+    """
+    own = targets.of(train)
+    learnt, centre, scale = standardise_features(Z[train])
+    chosen = choose(learnt, own)
+    if not len(chosen):
+        return None
+    fit = smooth_fit(learnt[:, chosen], own.T)
+    new = ((Z[test] - centre) / scale)[:, chosen]
+    return smooth_kernel(new, learnt[:, chosen], fit.width) @ fit.weights
+
+
+def kept_share(outputs: Array, truth: Array) -> float:
+    """Return the share of outputs that brings them nearest to the truth, both (r, q)."""
+    squares = float((outputs**2).sum())
+    share = float((outputs * truth).sum()) / squares if squares > 0 else 1.0
     return 1.0 if share > _ENOUGH else max(share, 0.0)
 
 

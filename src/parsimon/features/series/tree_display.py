@@ -12,8 +12,8 @@ from parsimon.features.series.evaluate import (
     SeriesSignal,
     SeriesTable,
     channel_and_chain,
-    joined_parts,
-    transformed,
+    join_parts,
+    transform_signal,
     tree_values,
 )
 from parsimon.features.series.trees import MethodTree, TreeStep
@@ -329,10 +329,10 @@ def _stages(signal: SeriesSignal, steps: Sequence[TreeStep], title: str) -> list
         elif each.name == "correlation":
             axis = "lag"
         if each.method.kind == "transformation":
-            signal = transformed(signal, each)
+            signal = transform_signal(signal, each)
             found.append(_stage(signal, step_words(each), axis))
         else:
-            windows, signal = joined_parts(signal, each)
+            windows, signal = join_parts(signal, each)
             stage = _stage(signal, step_words(each), axis)
             found.append(stage._replace(inside=_window_stages(windows, each)))
     return found
