@@ -200,8 +200,8 @@ MODELS = (
     ),
     plant(
         "features/series/extractor.py",
-        "Z, targets, train, test, lambda *own:",
-        "Z, targets, np.arange(len(Z)), test, lambda *own:",
+        "outputs = outputs_outside(Z, targets, train, test, choose)",
+        "outputs = outputs_outside(Z, targets, np.arange(len(Z)), test, choose)",
         "features/test_outer_figures.py::test_forecasts_by_features_of_noise_do_not_beat_the_last_value",
         kind=LEAK,
     ),

@@ -190,10 +190,11 @@ def fit_half(table: WideTable, rows: Indices, others: Indices, seed: Any) -> Hal
         return HalfFit(columns, np.empty(0), np.empty(0))
     # A selector with a front selects for all of its models, not for the one that predicts.
     is_front = hasattr(model, "front_") and hasattr(model, "get_support")
-    says = None if is_front else _outputs(model)
-    if says is None:
+    methods = [m for m in ("decision_function", "predict_proba", "predict") if hasattr(model, m)]
+    if is_front or not methods:
         return _judge_average(table, rows, others, columns)
-    found = [_order(table, part, says(values[part])) for part in (rows, others)]
+    order_rows = getattr(model, methods[0])
+    found = [_order(table, part, order_rows(values[part])) for part in (rows, others)]
     return HalfFit(columns, np.array(found[:1]), np.array(found[1:]))
 
 
@@ -245,14 +246,6 @@ def _of_steps(steps: Any, d: int) -> Indices:
         elif is_last and any(hasattr(step, name) for name in ("coef_", "feature_importances_")):
             columns = columns[selected_columns(step, len(columns))]
     return columns
-
-
-def _outputs(model: Any) -> Any:
-    """Return the method by which a model orders rows, or None."""
-    for name in ("decision_function", "predict_proba", "predict"):
-        if hasattr(model, name):
-            return getattr(model, name)
-    return None
 
 
 def _rank_and_judge(table: WideTable, rows: Indices, others: Indices) -> HalfFit:

@@ -292,16 +292,6 @@ def cross_sets(first: FeatureSet, second: FeatureSet, rng: np.random.Generator) 
     return child or either[:1]
 
 
-def keep_unbeaten(
-    sets: Sequence[FeatureSet], values: Array, new: Sequence[FeatureSet], new_values: Array
-) -> tuple[tuple[FeatureSet, ...], Array, bool]:
-    """Return the sets that none beats, their values (m, 3), and whether any is new."""
-    together = (*sets, *new)
-    merged = np.concatenate([values, new_values])
-    kept = np.flatnonzero(nondominated_rows(merged, keep_ties=False))
-    return tuple(together[i] for i in kept), merged[kept], bool((kept >= len(sets)).any())
-
-
 def written_sets(sets: Sequence[FeatureSet]) -> AnyArray:
     """Return sets of features as bytes."""
     text = json.dumps([[str(feature) for feature in features] for features in sets])
@@ -443,17 +433,18 @@ class FeatureEvolution:
         new = [child for child, good in zip(new, finite, strict=True) if good]
         population = (*state.population, *new)
         merged = np.concatenate([state.values, values[finite]])
-        archive, archive_values, gained = keep_unbeaten(
-            state.archive, state.archive_values, new, values[finite]
-        )
+        together = (*state.archive, *new)
+        objectives = np.concatenate([state.archive_values, values[finite]])
+        unbeaten = np.flatnonzero(nondominated_rows(objectives, keep_ties=False))
+        gained = bool((unbeaten >= len(state.archive)).any())
         ranked = np.column_stack([np.log10(merged[:, 0]), merged[:, 1:]])
         n_keep = min(self.size, len(population))
         rows = select_survivors(ranked, np.zeros(len(ranked)), n_keep, crowding="maximin")[0]
         return FeatureGeneration(
             tuple(population[row] for row in rows),
             merged[rows],
-            archive,
-            archive_values,
+            tuple(together[row] for row in unbeaten),
+            objectives[unbeaten],
             n_iter,
             state.n_evaluations + len(children),
             0 if gained else state.n_idle + 1,

@@ -399,12 +399,10 @@ def nice(number: float) -> float:
     if not 1e-6 < abs(number) < 1e6:
         return number
     fraction = float(Fraction(number).limit_denominator(12))
-    near = (each for each in (fraction, float(f"{number:.6g}")) if _is_near(each, number))
-    return next(near, number)
-
-
-def _is_near(rounded: float, number: float) -> bool:
-    return abs(rounded - number) <= _ROUNDED * abs(number)
+    for rounded in (fraction, float(f"{number:.6g}")):
+        if abs(rounded - number) <= _ROUNDED * abs(number):
+            return rounded
+    return number
 
 
 def linear_formula(

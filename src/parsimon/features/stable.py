@@ -235,17 +235,15 @@ class StableSelector(SelectorMixin, BaseEstimator):
             fits = splits.fits(table, seeds[0], so_far=True)
             permuted = list(splits.whole_runs(_shuffle(table, seed) for seed in seeds[1:-1]))
         self.n_splits_, self.n_permutations_ = len(fits) // 2, len(permuted)
-        self.stopped_by_ = "interrupt" if interrupt.came else self._ending()
+        is_whole = (self.n_splits_, self.n_permutations_) == (self.n_splits, self.n_permutations)
+        self.stopped_by_ = "splits" if is_whole else "time_limit"
+        if interrupt.came:
+            self.stopped_by_ = "interrupt"
         masks = [_mask(run, X.shape[1]) for run in (chance, *permuted)]
         self._count(table, fits, masks)
         self._bound(table, masks)
         self._judge(table, fits)
         return self
-
-    def _ending(self) -> str:
-        """Return what ended a fit that nobody cut."""
-        made, asked = (self.n_splits_, self.n_permutations_), (self.n_splits, self.n_permutations)
-        return "splits" if made == asked else "time_limit"
 
     def _check_options(self) -> None:
         check_count("n_splits", self.n_splits)

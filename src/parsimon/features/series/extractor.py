@@ -1,7 +1,7 @@
 """`SeriesExtractor`: the few features of series that tell what they belong to, in words.
 
 `fit` lists short trees, ranks and breeds them (`tree_search`), searches for subsets of the best by
-errors of rows left out (`smooth`), and keeps the front of error, number of features and cost.
+errors of rows left out (`series_model`), and keeps the front of error, number of features and cost.
 """
 
 import time
@@ -36,7 +36,6 @@ from parsimon.features.series.series_model import (
     last_values,
     measure_trust,
     outputs_outside,
-    search_feature_subsets,
 )
 from parsimon.features.series.tree_search import (
     BredTrees,
@@ -49,7 +48,7 @@ from parsimon.features.series.tree_search import (
     standardise_features,
 )
 from parsimon.features.series.trees import MethodTree, step
-from parsimon.pareto import Figures, Front
+from parsimon.pareto import Bits, Figures, Front, nsga2
 from parsimon.pareto.choose import Rule, check_rule
 from parsimon.pareto.estimator import FrontEstimator
 from parsimon.pareto.run import SearchOptions, run
@@ -372,27 +371,37 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         drawing, evolving = seed.spawn(2)
         few = self._excerpt(targets, np.random.default_rng(drawing), _MOST_ROWS)
         folds, targets = self._folds(len(few)), targets.of(few)
-        errors = SubsetLosses(Z[few], targets.T, self.pool_, self._given[0].length, folds)
-        most = min(self.max_features, len(self.pool_))
-        ranked = np.tri(most, len(self.pool_), dtype=bool)
+        n_trees, most = len(self.pool_), min(self.max_features, len(self.pool_))
+        errors = SubsetLosses(Z[few], targets.T, self.pool_, self._given[0].length, folds, most)
+        # The first feature, the first two, and so on.
+        ranked = np.tri(most, n_trees, dtype=bool)
         generations = _MOST_GENERATIONS if self.max_iter is None else int(self.max_iter)
-        if generations > 0 and len(self.pool_) > 1 and not is_late(deadline):
-            ended = search_feature_subsets(
-                errors, ranked, generations, time_left(deadline, least=1e-9), evolving
-            )
+        if generations > 0 and n_trees > 1 and not is_late(deadline):
+            ended = nsga2(
+                errors,
+                Bits(n_trees, share=min(0.5, most / n_trees)),
+                start=ranked,
+                population_size=40,
+                max_iter=generations,
+                time_limit=time_left(deadline, least=1e-9),
+                random_state=evolving,
+            ).stopped_by
             if ended in ("time_limit", "interrupt"):
                 self.stopped_by_ = ended
+        errors(ranked)
         self._keep(errors, ranked, targets)
 
     def _beats_last(self, Z: Array, targets: Targets) -> bool:
         """Tell whether features that are chosen anew in each fold beat the last value in time."""
+
+        def choose(learnt: Array, own: Targets) -> Indices:
+            return rank_features(learnt, own, int(self.max_features))
+
         gains = []
         for train, test in self._folds(len(Z)) or []:
             if len(train) < _FEWEST_ROWS:
                 continue
-            outputs = outputs_outside(
-                Z, targets, train, test, lambda *own: rank_features(*own, int(self.max_features))
-            )
+            outputs = outputs_outside(Z, targets, train, test, choose)
             truth = targets.T[test]
             if outputs is not None:
                 gains.append((truth**2 - (truth - outputs) ** 2)[:, 0])
@@ -416,7 +425,6 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
     def _keep(self, errors: SubsetLosses, ranked: Mask, targets: Targets) -> None:
         """Keep the front of all subsets that were evaluated."""
         T, codes = targets.T, targets.codes
-        errors(ranked, ranked.shape[1])
         masks = np.array([np.frombuffer(key, dtype=bool) for key in errors.known])
         values = np.array([errors.objectives(mask) for mask in masks])
         names = ["error", "n_features", "cost"]

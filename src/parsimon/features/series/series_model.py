@@ -3,7 +3,7 @@
 The learner is kernel ridge regression, with errors of rows left out for free. `smooth_fit` takes a
 few standardised features; its kernel is a constant, a straight line and smooth bumps, so that it
 bends where the rows ask for it and goes on straight where there are none. `SubsetLosses` says what
-subsets of features are worth to it, `search_feature_subsets` looks for the best.
+subsets of features are worth to it.
 
 Of thousands of features the best fit any target. So features are chosen anew in folds, before any
 are bred for these targets, and what they say there of rows that they have not seen tells how far
@@ -19,7 +19,6 @@ import numpy as np
 
 from parsimon._checks import check_choice, check_probability
 from parsimon._data import read_target
-from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.series.evaluate import SeriesTable, tree_cost, tree_values
@@ -32,7 +31,6 @@ from parsimon.features.series.tree_search import (
 )
 from parsimon.features.series.trees import MethodTree, parse_tree
 from parsimon.linalg import pivoted_cholesky
-from parsimon.pareto import Bits, nsga2
 from parsimon.structures.shuffled_targets import shuffled_p_value
 
 # The prior variance of the constant, in units of the bumps'.
@@ -134,21 +132,20 @@ def _spectrum(K: Array) -> tuple[Array, Array]:
     A smooth kernel of few columns has a rank far below the number of its rows.
     """
     n = len(K)
-    if n < _MANY_ROWS:
-        values, vectors = np.linalg.eigh(K)
-        return values, vectors
-    found = pivoted_cholesky(lambda i, j: K[i][:, j], K.diagonal(), tol=_TOL, max_rank=n // 5)
-    if not found.converged:
-        values, vectors = np.linalg.eigh(K)
-        return values, vectors
-    values, inner = np.linalg.eigh(found.factor.T @ found.factor)
-    kept = values > _TOL
-    return values[kept], found.factor @ (inner[:, kept] / np.sqrt(values[kept]))
+    if n >= _MANY_ROWS:
+        found = pivoted_cholesky(lambda i, j: K[i][:, j], K.diagonal(), tol=_TOL, max_rank=n // 5)
+        if found.converged:
+            values, inner = np.linalg.eigh(found.factor.T @ found.factor)
+            kept = values > _TOL
+            return values[kept], found.factor @ (inner[:, kept] / np.sqrt(values[kept]))
+    values, vectors = np.linalg.eigh(K)
+    return values, vectors
 
 
 class SubsetLosses:
     """Errors of subsets of the pool for rows left out, each computed once.
 
+    most: The most features of a subset.
     known: Loss and outputs of rows left out by the bytes of a mask.
     """
 
@@ -159,19 +156,23 @@ class SubsetLosses:
         trees: list[MethodTree],
         length: int,
         folds: Folds | None,
+        most: int,
     ) -> None:
         self.Z, self.T, self.trees, self.length, self.folds = Z, T, trees, length, folds
-        self.known: dict[bytes, tuple[float, Array]] = {}
+        self.most, self.known = most, dict[bytes, tuple[float, Array]]()
 
-    def __call__(self, masks: Mask, most: int) -> Array:
-        """Return error, size and cost: (B, d) -> (B, 3); of no use for subsets beyond limits."""
+    def __call__(self, masks: Mask) -> tuple[Array, Array]:
+        """Return error, size and cost, and how much too large: (B, d) -> (B, 3), (B,).
+
+        The first are of no use for subsets beyond limits.
+        """
         found = np.zeros((len(masks), 3))
         for row, mask in zip(found, masks.astype(bool), strict=True):
-            if 0 < mask.sum() <= most:
+            if 0 < mask.sum() <= self.most:
                 row[:] = self.objectives(mask)
             else:
                 row[:] = float((self.T**2).mean()) * 10.0, mask.sum(), 0.0
-        return found
+        return found, np.maximum(masks.sum(axis=1) - self.most, 0.0)
 
     def objectives(self, mask: Mask) -> list[float]:
         """Return error, size and cost of a subset."""
@@ -181,29 +182,6 @@ class SubsetLosses:
             self.known[key] = fit.loss, fit.left_out
         cost = tree_cost([self.trees[at] for at in np.flatnonzero(mask)], self.length)
         return [round(self.known[key][0], _DIGITS), float(mask.sum()), round(cost, 3)]
-
-
-def search_feature_subsets(
-    losses: SubsetLosses,
-    ranked: Mask,
-    generations: int,
-    time_limit: float | None,
-    random_state: Seed,
-) -> str:
-    """Evaluate good subsets, and return why that ended.
-
-    ranked (most, d): The first feature, the first two, and so on.
-    """
-    most, n_trees = ranked.shape
-    return nsga2(
-        lambda bits: (losses(bits, most), np.maximum(bits.sum(axis=1) - most, 0.0)),
-        Bits(n_trees, share=min(0.5, most / n_trees)),
-        start=ranked,
-        population_size=40,
-        max_iter=generations,
-        time_limit=time_limit,
-        random_state=random_state,
-    ).stopped_by
 
 
 class Trust(NamedTuple):
