@@ -115,9 +115,9 @@ ABOVE = (
         "statistician/test_time_budget.py::test_no_step_begins_that_would_end_too_late",
     ),
     plant(
-        "cli/columns.py",
-        'kept = kept - set(find_columns(drop, names, "--drop")) | stays',
-        'kept = kept - set(find_columns(drop, names, "--drop"))',
+        "statistician/chosen_columns.py",
+        'kept = kept - set(find_columns(drop, names, f"{prefix}drop")) | stays',
+        'kept = kept - set(find_columns(drop, names, f"{prefix}drop"))',
         "cli/test_columns.py::test_columns_are_named_matched_or_counted",
     ),
     plant(

@@ -6,7 +6,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.series import SeriesTable
 from parsimon.report.sections import summary_lines
-from parsimon.statistician import analyse_series, series_analysis
+from parsimon.statistician import analyse_series
 from parsimon.statistician.families.series_families import (
     NearestSeries,
     stretched,
@@ -149,10 +149,10 @@ def test_a_fast_page_about_series_has_fewer_outer_folds(monkeypatch, options, n_
     class Over(Exception):
         pass
 
-    def searched(*_, outer, **__):
-        raise Over(outer)
+    def planned(question, n_folds, seed):
+        raise Over(n_folds)
 
-    monkeypatch.setattr(series_analysis, "_searched", searched)
+    monkeypatch.setattr("parsimon.statistician._walk.plan_folds", planned)
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 6))).rename(columns=str)
     with pytest.raises(Over, match=f"^{n_folds}$"):
         analyse_series(frame.assign(kind=np.tile(["u", "v"], 6)), "kind", **options)
