@@ -175,7 +175,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
     """An estimator whose `fit` clusters candidates and keeps the front of their values.
 
     A subclass says what the candidates are: `_n_candidates`, `_every_candidate`, `_space`,
-    `_decode`, `_first` and `_first_step`.
+    `_decode`, `_encode`, `_first_step` and `_describe_candidate`.
     """
 
     n_clusters: Any

@@ -96,11 +96,11 @@ def formula_candidates(
         sets += regression_sets(problem, start, sets, deadline)
     reduced = [problem.reduce(plain_feature(problem, feature) for feature in each) for each in sets]
     exact = [each for each in reduced if len(each) > 1 and is_exact(problem, each)]
-    reduced += [prune(problem, each) for each in exact if problem.n_classes == 0]
+    reduced += [prune_exact(problem, each) for each in exact if problem.n_classes == 0]
     return [each for each in dict.fromkeys(reduced) if each]
 
 
-def prune(problem: FeatureProblem, features: FeatureSet) -> FeatureSet:
+def prune_exact(problem: FeatureProblem, features: FeatureSet) -> FeatureSet:
     """Return an exact set without the features that add no more than rounding."""
     spread = problem.columns.matrix(features).std(axis=0)
     share = np.abs(problem.known_fit(features).coef[:, 0]) * spread / problem.constant_error
@@ -172,7 +172,7 @@ def indicators(target: AnyArray, n_classes: int) -> Array:
     return standardise_columns(np.column_stack([target == code for code in codes]).astype(float))
 
 
-def weigh(columns: Array, weights: Array) -> Array:
+def weigh_columns(columns: Array, weights: Array) -> Array:
     """Return columns centred by weights and multiplied by them, with mean square 1 or 0."""
     squares = weights**2 / (weights**2).sum()
     turned = (columns - squares @ columns) * weights[:, None]
@@ -478,10 +478,10 @@ def linked_formulas(
         if not start.allows(*link.needs) or not np.isfinite(wanted).all():
             continue
         weights = link.weight(np.abs(y) / np.abs(y).mean())
-        table = weigh(start.table[rows], weights[rows])
+        table = weigh_columns(start.table[rows], weights[rows])
         chosen_members = [
             [start.members[i] for i in chosen]
-            for chosen in forward(table, weigh(wanted[rows, None], weights[rows]), depth=3)
+            for chosen in forward(table, weigh_columns(wanted[rows, None], weights[rows]), depth=3)
         ]
         found += [
             (plain_feature(problem, link.back(inside)),)

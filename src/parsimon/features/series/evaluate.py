@@ -293,7 +293,7 @@ def _cut_windows(signal: SeriesSignal, step: TreeStep) -> tuple[SeriesSignal, "P
     return (_windows if step.name == "windows" else _segments)(signal, *step.options)
 
 
-def join_parts(signal: SeriesSignal, step: TreeStep) -> tuple[SeriesSignal, SeriesSignal]:
+def join_windows(signal: SeriesSignal, step: TreeStep) -> tuple[SeriesSignal, SeriesSignal]:
     """Return the windows of a windowing as series of their own, and the series it makes."""
     parts, places = _cut_windows(signal, step)
     if step.inside[-1].method.kind != "function":

@@ -12,7 +12,7 @@ from parsimon.features.series.evaluate import (
     SeriesSignal,
     SeriesTable,
     channel_and_chain,
-    join_parts,
+    join_windows,
     transform_signal,
     tree_values,
 )
@@ -332,7 +332,7 @@ def _stages(signal: SeriesSignal, steps: Sequence[TreeStep], title: str) -> list
             signal = transform_signal(signal, each)
             found.append(_stage(signal, step_words(each), axis))
         else:
-            windows, signal = join_parts(signal, each)
+            windows, signal = join_windows(signal, each)
             stage = _stage(signal, step_words(each), axis)
             found.append(stage._replace(inside=_window_stages(windows, each)))
     return found
