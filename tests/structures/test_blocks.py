@@ -229,6 +229,13 @@ def test_the_period_is_that_of_the_best_least_squares_fit(seed):
     assert likely_period(np.arange(6.0), np.arange(6.0), fewest_waves=3) is None
 
 
+@pytest.mark.parametrize("n", [8, 20])
+def test_a_wave_that_vanishes_at_all_evenly_spaced_places_explains_nothing(n):
+    x = np.arange(n, dtype=float)
+    found = likely_period(x, np.cos(np.pi * x / 2))
+    assert found == pytest.approx(4, rel=0.05)
+
+
 def test_a_wave_has_its_period_and_the_first_overtone():
     x = np.linspace(0, 1, 121)
     y = np.sin(2 * np.pi * 8 * x)
