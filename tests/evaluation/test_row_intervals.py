@@ -380,11 +380,13 @@ def test_a_gain_is_hardly_surer_because_rows_are_tested_again(scoring, rng):
 def test_gains_need_the_same_rows_and_score(table):
     X, y = table
     model = LogisticRegression()
-    one, two, three = (
-        honest_score(model, X, y, random_state=seed, scoring=scoring)
-        for seed, scoring in ((0, "accuracy"), (1, "accuracy"), (0, "f1_macro"))
+    asked = ((0, "accuracy"), (1, "accuracy"), (0, "f1_macro"), (0, "neg_log_loss"))
+    one, two, three, four = (
+        honest_score(model, X, y, random_state=seed, scoring=scoring) for seed, scoring in asked
     )
     with pytest.raises(InvalidInputError, match="the same outer folds"):
         one.gain_over(two)
     with pytest.raises(InvalidInputError, match="got accuracy and f1_macro"):
         one.gain_over(three)
+    with pytest.raises(InvalidInputError, match="got accuracy and neg_log_loss"):
+        one.gain_over(four)
