@@ -30,7 +30,6 @@ from parsimon._checks import shorten
 from parsimon._received import check_sizes, read_json
 from parsimon._writing import write_file
 from parsimon.exceptions import InvalidInputError
-from parsimon.gp import FittedProcess
 from parsimon.inference.prior import LowRankConditioned, LowRankPrior
 from parsimon.statistician._loaded_models import check_estimator, check_range, check_schema
 
@@ -96,6 +95,8 @@ def _original(value: Any) -> Any:
     if isinstance(value, BaseEstimator):
         check_estimator(value)
     if isinstance(value, StoredFit):
+        from parsimon.gp import FittedProcess
+
         return FittedProcess(*value.values)
     if isinstance(value, StoredSeed):
         return np.random.SeedSequence(
