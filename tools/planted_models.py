@@ -16,7 +16,7 @@ MODELS = (
         "svm/test_transductive_pareto.py::test_a_search_that_time_cut_short_never_spoils_its_checkpoint",
     ),
     plant(
-        "gp/_multiclass.py",
+        "gp/_estimator.py",
         "sites = Sites(share * posterior.sites.precision[place], share",
         "sites = Sites(posterior.sites.precision[place], share",
         "gp/test_regressor.py::test_leaving_out_one_of_two_equal_rows_is_exact",
@@ -43,7 +43,7 @@ MODELS = (
         kind=LEAK,
     ),
     plant(
-        "gp/_multiclass.py",
+        "gp/classifier.py",
         'mean = posterior.mode.T[place] - np.einsum("nab,nb->na", covariance, gradient)',
         "mean = posterior.mode.T[place]",
         "test_left_out_rows.py::test_left_out_probabilities_of_several_classes_are_at_chance",
@@ -51,8 +51,8 @@ MODELS = (
     ),
     plant(
         "rvm/_solutions.py",
-        "_scores(columns, self.codes, n_classes, model, left)[parts.rows[own]]",
-        "_scores(columns, self.codes, n_classes, model, self.weights)[parts.rows[own]]",
+        "_scores(columns, codes, n_classes, model, left)[parts.rows[own]]",
+        "_scores(columns, codes, n_classes, model, weights)[parts.rows[own]]",
         "rvm/test_held_out.py::test_a_solution_is_calibrated_by_refits_without_the_rows",
         kind=LEAK,
     ),

@@ -197,7 +197,6 @@ def test_the_printed_complexity_is_searched(stripes):
         ({"complexity": "size"}, 'complexity must be "active" or'),
         ({"scheme": 1}, "number of folds must be an integer of at least 2"),
         ({"scheme": np.arange(7)}, "There are 60 rows but the folds have shape"),
-        ({"mutations": 0}, "mutations must be an integer"),
     ],
     ids=str,
 )

@@ -9,7 +9,7 @@ from parsimon.report.sections import summary_lines
 from parsimon.statistician import analyse_series
 from parsimon.statistician.families.series_families import (
     NearestSeries,
-    stretched,
+    stretch,
     warped_distances,
 )
 from parsimon.statistician.series_tables import read_series, series_columns, target_of_series
@@ -108,7 +108,7 @@ def test_the_nearest_series_is_that_of_scikit_learn():
 
 def test_series_are_stretched_along_straight_lines():
     table = SeriesTable([[0.0, 1.0, 2.0], [0.0, 2.0], [5.0]])
-    assert stretched(table, 5).tolist() == [
+    assert stretch(table, 5).tolist() == [
         [0.0, 0.5, 1.0, 1.5, 2.0],
         [0.0, 0.5, 1.0, 1.5, 2.0],
         [5.0] * 5,

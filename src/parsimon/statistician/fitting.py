@@ -173,7 +173,7 @@ def fit_model(
     if key != "recommended":
         name = families[-1].name
         models = () if compared.comparison is None else compared.comparison.models
-        row = next((one for one in models if one.name == name), None)
+        row = next((model for model in models if model.name == name), None)
         return FittedModel(fits.demanded(name, row), name, compared.comparison, row)
     found, _, _, model = settle_on_model(compared, fits, certain=certain)
     if found is None:
@@ -205,7 +205,7 @@ def _compared(
     budget = TimeBudget.keeping(options.time_limit, _LAST_SECONDS, _LAST_SHARE)
     folding, searching, _, comparing = seed_sequence(options.seed).spawn(4)
     parts = [] if whole and options.outer == 0 else _folds(asked, options.outer, folding)
-    search = [one for one in families if one.searches]
+    search = [family for family in families if family.searches]
     limits: dict[str, Any] = {
         "n_jobs": options.n_jobs,
         "verbose": options.verbose,
@@ -229,7 +229,7 @@ def _compared(
         parts,
         comparing,
         certain=certain,
-        whole=[(one, seed_sequence(searching)) for one in search if whole],
+        whole=[(family, seed_sequence(searching)) for family in search if whole],
         looked=looked,
         time_limit=budget.left(),
         **limits,

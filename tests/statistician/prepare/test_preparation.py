@@ -236,14 +236,6 @@ def test_names_of_variables_never_clash():
     ]
 
 
-def test_the_number_of_levels_can_be_chosen():
-    table = pd.DataFrame({"code": [*"aabbccddee"]})
-    assert Preparer(most_levels=3).fit_transform(table).shape[1] == 3
-    assert Preparer().fit_transform(table).shape[1] == 5
-    with pytest.raises(InvalidInputError, match="most_levels must be at least 3, got 2"):
-        Preparer(most_levels=2).fit(table)
-
-
 def test_tables_that_leave_nothing_say_what_each_column_was():
     table = pd.DataFrame({"id": [*"abcde"], "site": "A", "note": None})
     with pytest.raises(

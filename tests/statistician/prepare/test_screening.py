@@ -149,7 +149,7 @@ def test_impossible_options_are_refused(rng):
         Screener(most=0).fit(X, y)
     with pytest.raises(InvalidInputError, match="task must be"):
         Screener(task="clustering").fit(X, y)
-    with pytest.raises(InvalidInputError, match="length equal to number of features"):
+    with pytest.raises(ValueError, match="length equal to number of features"):
         Screener().fit(X, y).get_feature_names_out(["a"])
 
 
