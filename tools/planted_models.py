@@ -5,8 +5,8 @@ from tools.planted_bug import LEAK, plant
 MODELS = (
     plant(
         "ensembles/chains.py",
-        "if deadline is not None and time.monotonic() >= deadline:",
-        "if deadline is None and time.monotonic() >= deadline:",
+        "if is_late(deadline):",
+        "if False:",
         "ensembles/test_abc.py::test_a_deadline_cuts_a_chunk_of_steps_and_keeps_where_the_chains_stood",
     ),
     plant(
@@ -164,7 +164,7 @@ MODELS = (
         kind=LEAK,
     ),
     plant(
-        "features/formula_choice.py",
+        "features/constructor.py",
         "return np.setdiff1d(np.arange(n), chosen), chosen",
         "return np.arange(n), chosen",
         "features/test_outer_figures.py::test_the_error_of_formulas_on_rows_held_out_is_that_of_fits_to_the_others",
@@ -192,16 +192,16 @@ MODELS = (
         kind=LEAK,
     ),
     plant(
-        "features/series/trust.py",
-        "chosen = unlike(quick_fitness(learnt, own), learnt, most)",
-        "chosen = unlike(quick_fitness(standardise_features(Z)[0], targets), learnt, most)",
+        "features/series/series_model.py",
+        "chosen = choose(learnt, own)",
+        "chosen = choose(standardise_features(Z)[0], targets)",
         "features/series/test_left_out.py::test_outputs_of_folds_are_those_of_features_chosen_and_fitted_without_their_rows",
         kind=LEAK,
     ),
     plant(
         "features/series/extractor.py",
-        "chosen = rank_features(Z, search.targets.of(train), int(self.max_features))",
-        "chosen = rank_features(search.Z, search.targets, int(self.max_features))",
+        "outputs = outputs_outside(Z, targets, train, test, choose)",
+        "outputs = outputs_outside(Z, targets, np.arange(len(Z)), test, choose)",
         "features/test_outer_figures.py::test_forecasts_by_features_of_noise_do_not_beat_the_last_value",
         kind=LEAK,
     ),
@@ -213,8 +213,8 @@ MODELS = (
     ),
     plant(
         "features/chance.py",
-        "found: Array = (1 + reached) / (1 + len(most))",
-        "found: Array = reached / len(most)",
+        "return (1 + reached) / (1 + len(others))",
+        "return reached / len(others)",
         "features/test_stable.py::test_planted_columns_are_found_and_noise_is_not",
     ),
     plant(
