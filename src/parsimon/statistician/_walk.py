@@ -175,9 +175,8 @@ class Work:
         )
 
 
-def walk(kind: Kind, table: Any, reading: tuple[Treatment, ...] = ()) -> Any:
-    """Analyse a table as data of its kind; `reading` says what was done to it before."""
-    started = time.perf_counter()
+def begin(kind: Kind, table: Any, reading: tuple[Treatment, ...] = ()) -> Work:
+    """Read a table, and deal out its rows, seeds and time."""
     budget = TimeBudget.keeping(kind.time_limit, *kind.last_steps)
     frame = as_frame(table)
     asked = kind.read(frame)
@@ -185,7 +184,7 @@ def walk(kind: Kind, table: Any, reading: tuple[Treatment, ...] = ()) -> Any:
     kept = FinishedWork.of(kind.checkpoint, frame, (digest,), kind)
     children = seed_sequence(kind.seed).spawn(len(kind.seeds))
     seeds = dict(zip(kind.seeds, children, strict=True))
-    work = Work(
+    return Work(
         kind=kind,
         asked=asked,
         parts=kind.plan(asked, seeds["folding"]),
@@ -197,6 +196,12 @@ def walk(kind: Kind, table: Any, reading: tuple[Treatment, ...] = ()) -> Any:
         fingerprint=digest,
         reading=reading,
     )
+
+
+def walk(kind: Kind, table: Any, reading: tuple[Treatment, ...] = ()) -> Any:
+    """Analyse a table as data of its kind; `reading` says what was done to it before."""
+    started = time.perf_counter()
+    work = begin(kind, table, reading)
     found = kind.search(work)
     analysis = kind.describe(work, found, kind.compare(work, found))
     run = replace(analysis.findings.run, seconds=time.perf_counter() - started)
