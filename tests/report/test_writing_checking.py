@@ -16,7 +16,7 @@ from parsimon.report.sections.table.checking import (
     operating_point,
 )
 from parsimon.report.sections.table.rows import _grouped
-from parsimon.statistician.families import OwnPredictions
+from parsimon.statistician.families.family import OwnPredictions
 from parsimon.statistician.measure import _coverage
 from tests.report import reading, samples
 from tests.report.samples import interval

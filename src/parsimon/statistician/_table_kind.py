@@ -28,7 +28,7 @@ from parsimon.statistician.asked_table import ReadTable, read_question
 from parsimon.statistician.claimed_effects import effect_findings
 from parsimon.statistician.comparison import Compared, as_fitted
 from parsimon.statistician.explained_rows import joint_rows
-from parsimon.statistician.families import Family
+from parsimon.statistician.families.family import Family
 from parsimon.statistician.families.feature_fronts import FORMULA
 from parsimon.statistician.families.kernel_search import (
     KERNEL_SEARCH,
@@ -70,7 +70,7 @@ from parsimon.structures import merged
 if TYPE_CHECKING:
     import pandas as pd
 
-    from parsimon.statistician.families.gp import KernelAnswer, KernelFit
+    from parsimon.statistician.families.gp._kernel_fit import KernelAnswer, KernelFit
 
 # Cells of a table up to which a fast report compares plain models.
 _FAST_CELLS = 200_000

@@ -24,7 +24,7 @@ from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import RunFindings, Treatment
 from parsimon.statistician.comparison import Compared, compare_on_folds
-from parsimon.statistician.families import Family
+from parsimon.statistician.families.family import Family
 from parsimon.statistician.finished_work import FinishedWork
 from parsimon.statistician.folds import plan_folds
 from parsimon.statistician.prepare.frames import as_frame, fingerprint

@@ -15,7 +15,7 @@ from parsimon.report.findings import ComparedModel, ModelComparison
 from parsimon.statistician._table_kind import TableKind
 from parsimon.statistician._walk import begin
 from parsimon.statistician.asked_table import ReadTable
-from parsimon.statistician.families import Family
+from parsimon.statistician.families.family import Family
 from parsimon.statistician.families.kernel_search import KERNEL_SEARCH, Choice
 from parsimon.statistician.families.plain import GUESSING
 from parsimon.statistician.families.registered import (
