@@ -193,10 +193,10 @@ ABOVE = (
         "datasets/test_mixtures.py::test_ripley_classes_have_the_moments_of_their_centres",
     ),
     plant(
-        "datasets/variants.py",
+        "datasets/simulations.py",
         "np.median(score[group == place])",
         "np.median(score)",
-        "datasets/test_variants.py::test_variants_are_balanced_within_chromosomes_and_the_same_for_a_seed",
+        "datasets/test_simulations.py::test_variants_are_balanced_within_chromosomes_and_the_same_for_a_seed",
     ),
     plant(
         "_data.py",

@@ -3,8 +3,7 @@ import pytest
 
 from parsimon.gp import GPClassifier
 from parsimon.gp._memory import FailedFit
-from parsimon.kernels import Linear, Periodic, SquaredExponential
-from parsimon.kernels.form import same_structure
+from parsimon.kernels import Linear, Periodic, SquaredExponential, structure
 from parsimon.statistician.families.gp import _parts
 from parsimon.statistician.families.gp._parts import (
     interaction_findings,
@@ -26,7 +25,7 @@ def exclusive():
 
 
 def test_exclusive_or_is_an_interaction_of_variables_that_say_nothing_alone(exclusive):
-    assert same_structure(exclusive.search.best_kernel_, SE(0) * SE(1))
+    assert structure(exclusive.search.best_kernel_) == structure(SE(0) * SE(1))
     [one] = interaction_findings(exclusive)
     assert one.variables == ("left", "right")
     assert one.additive.symbols == "SE_1 + SE_2"

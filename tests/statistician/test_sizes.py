@@ -36,7 +36,7 @@ from parsimon.features import parse
 from parsimon.features.expressions import Expression
 from parsimon.features.operations import OPERATIONS
 from parsimon.features.series import SeriesExtractor
-from parsimon.features.series.smooth import smooth_kernel
+from parsimon.features.series.series_model import smooth_kernel
 from parsimon.features.series.tree_methods import METHODS
 from parsimon.kernels import SquaredExponential
 from parsimon.statistician.families._size import (

@@ -278,7 +278,7 @@ def _best_of_each_number(search: Any) -> list[Any]:
 def _feature_size(model: Any, given: "AskedSeries", new: float) -> FeatureSize:
     """Return a solution of the front; its error is of series left out, one by one."""
     from parsimon.features.series import tree_words
-    from parsimon.features.series.smooth import smooth_kernel
+    from parsimon.features.series.series_model import smooth_kernel
 
     spread, fit = float(given.values.std()), model.inner
     if given.is_number:
@@ -344,7 +344,7 @@ def _feature_picture(
 ) -> Picture:
     """Draw a feature on an example of each group: the one whose value is most typical of it."""
     from parsimon.features.series import tree_stages
-    from parsimon.features.series.tree_words import seen_words
+    from parsimon.features.series.tree_display import seen_words
     from parsimon.report.figures import SeriesExample, feature_of_series
 
     names, groups = given.groups

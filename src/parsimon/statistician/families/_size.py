@@ -381,7 +381,7 @@ def _count_numbers(feature: "Expression") -> int:
 
 def _series_features(model: Any, table: _Table) -> ModelSize:
     """Count the steps of method trees, and what the rows determine of the function of them."""
-    from parsimon.features.series.smooth import smooth_kernel
+    from parsimon.features.series.series_model import smooth_kernel
     from parsimon.features.series.tree_methods import METHODS
 
     steps = sum(tree.size for tree in model.trees)
