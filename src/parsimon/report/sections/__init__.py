@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import cast
 
-from parsimon.report.document import Block, Document, Explorer, Figure, Section
+from parsimon.report.document import Block, Document, Explorer, Figure, Section, drawn
 from parsimon.report.findings import ReportFindings
 from parsimon.report.sections._blocks import bullets
 from parsimon.report.sections._page import Outline, in_full, run_facts
@@ -73,7 +73,7 @@ def _once(blocks: tuple[Block, ...], seen: _Seen) -> tuple[Block, ...]:
     """Leave out figures that have been shown, and of captions what an earlier one has said."""
     kept: list[Block] = []
     for block in blocks:
-        figure = block.fallback if isinstance(block, Explorer) else block
+        figure = drawn(block)
         if not isinstance(figure, Figure):
             kept.append(block)
         elif figure.anchor not in seen.figures:

@@ -14,12 +14,18 @@ from parsimon.report.sections._phrases import clean, count, percent, quoted
 from parsimon.report.sections.table.answer import answer_screen, certainty_lists
 from parsimon.report.sections.table.checking import (
     again_sentences,
-    calibration_sentences,
+    calibration_sentence,
     coverage_sentence,
     how_to_use,
     trust,
 )
-from parsimon.report.sections.table.claims import beats_guessing, brief, certain, claim_lines
+from parsimon.report.sections.table.claims import (
+    beats_guessing,
+    brief,
+    certain,
+    claim_lines,
+    strongest_picture,
+)
 from parsimon.report.sections.table.classes import (
     all_claims,
     all_classes,
@@ -28,7 +34,6 @@ from parsimon.report.sections.table.classes import (
 )
 from parsimon.report.sections.table.honesty import honest_sentences
 from parsimon.report.sections.table.methods import cited, methods
-from parsimon.report.sections.table.pictures import strongest_picture
 from parsimon.report.sections.table.rows import rows_explained, rows_of_classes
 from parsimon.report.sections.table.scope import Scope, guess_miss, why_no_outer_folds, words_of
 from parsimon.report.sections.table.trade_off import formula_sections, kernel_search, knee_sentence
@@ -175,7 +180,7 @@ def _trust(scope: Scope) -> str:
         return ""
     if scope.numeric:
         return "" if checks.coverage is None else coverage_sentence(checks)
-    return "" if checks.calibration_slope is None else calibration_sentences(scope)[0]
+    return "" if checks.calibration_slope is None else calibration_sentence(scope)
 
 
 def _several(scopes: tuple[Scope, ...]) -> list[str]:

@@ -31,12 +31,12 @@ from parsimon.report.sections.table.claims import (
     brief,
     certain,
     columns_of,
+    effect_figures,
     headline,
     list_claims,
     suggested,
 )
 from parsimon.report.sections.table.honesty import rival_sentence, size_figure
-from parsimon.report.sections.table.pictures import effect_figures
 from parsimon.report.sections.table.scope import Scope, why_no_outer_folds
 from parsimon.structures import Claim
 

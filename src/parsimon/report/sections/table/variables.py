@@ -25,6 +25,8 @@ from parsimon.report.sections.table.claims import (
     claimed_columns,
     column_claim,
     columns_of,
+    effect_figures,
+    effect_of,
     held_back,
     interaction_claim,
     is_claimed,
@@ -33,7 +35,6 @@ from parsimon.report.sections.table.claims import (
     shape_claim,
     stand_ins,
 )
-from parsimon.report.sections.table.pictures import effect_figures, effect_of
 from parsimon.report.sections.table.scope import Scope, words_of
 
 _MOST_SHOWN = 8
