@@ -263,9 +263,12 @@ def error_steps(
         ax = new_axes(ax, figsize=(7.6, 0.9 + 0.24 * heights[-1]))
         errors = [step.error for step in steps]
         ax.plot(errors, heights, color=GREY, linewidth=1, alpha=0.4, zorder=1.8)
-        for place, (step, height) in enumerate(zip(steps, heights, strict=True)):
-            if np.isfinite(step.error):
-                _draw_step(ax, step, height, is_knee=place == knee, is_chosen=place == chosen)
+        places = [place for place, step in enumerate(steps) if np.isfinite(step.error)]
+        for place in places:
+            _draw_error(ax, steps[place], heights[place], is_chosen=place == chosen)
+        for place in places:
+            is_knee, is_chosen = place == knee, place == chosen
+            _mark(ax, steps[place], heights[place], is_knee=is_knee, is_chosen=is_chosen)
         ax.set_yticks(heights, names)
         ax.tick_params(axis="y", length=0)
         ax.set_ylim(heights[-1] + 1.4, heights[0] - 1.4)
@@ -307,20 +310,24 @@ def _heights(names: Sequence[str]) -> list[float]:
     return heights
 
 
-def _draw_step(
-    ax: "Axes", step: Step, height: float, *, is_knee: bool, is_chosen: bool
-) -> None:
-    """Draw an error with its standard error and what it is; the knee in a ring."""
-    tint = VERMILION if is_chosen else BLUE
-    bar = step.standard_error if np.isfinite(step.standard_error) else 0.0
+def _spread(step: Step) -> float:
+    return step.standard_error if np.isfinite(step.standard_error) else 0.0
+
+
+def _draw_error(ax: "Axes", step: Step, height: float, *, is_chosen: bool) -> None:
     look: dict[str, Any] = {"marker": "o", "markersize": 8, "elinewidth": 1.8, "capsize": 3}
-    ax.errorbar([step.error], [height], xerr=[bar], color=tint, **look)
+    tint = VERMILION if is_chosen else BLUE
+    ax.errorbar([step.error], [height], xerr=[_spread(step)], color=tint, **look)
+
+
+def _mark(ax: "Axes", step: Step, height: float, *, is_knee: bool, is_chosen: bool) -> None:
+    """Write an error beside it, and draw a ring around the knee."""
     if is_knee:
         ring: dict[str, Any] = {"markerfacecolor": "none", "markeredgewidth": 1.8, "color": GREY}
         ax.plot([step.error], [height], "o", markersize=15, **ring)
     ax.annotate(
         percent_label(step.error) + ", drawn here" * is_chosen,
-        (step.error + bar, height),
+        (step.error + _spread(step), height),
         xytext=(14 if is_knee else 8, 0),
         textcoords="offset points",
         ha="left",

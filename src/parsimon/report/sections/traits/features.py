@@ -269,7 +269,7 @@ def _side_by_side(findings: TraitFindings) -> Section:
     rows = [row for row in (_phyrvm_row(findings.phyrvm), _pgls_row(findings.pgls)) if row]
     blocks: list[Block] = [
         Table(
-            anchor="table-models",
+            anchor="table-regressions",
             caption="Both regressions, fitted to "
             f"{count(findings.table.n_fitted, 'species', 'species')}.",
             headings=(
