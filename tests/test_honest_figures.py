@@ -99,7 +99,7 @@ FIGURES = {
     ),
     "SeriesExtractor: trust_": (
         (
-            "features/series/test_trust.py",
+            "features/series/test_series_model.py",
             "test_noise_has_no_trust_and_every_series_the_shares_of_the_classes",
         ),
         (

@@ -12,17 +12,15 @@ score is that of those before.
 
 import argparse
 import math
-import queue
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tools.coverage_map import CoverageMap, make_map, read_map
 from tools.mutants import Mutant, sample_mutants
-from tools.scratch_source import ScratchSource
+from tools.scratch_source import ScratchSource, judge_each
 
 PACKAGES = ("structures", "evaluation", "statistician", "inference")
 # Whose tests run what those of `inference` do not: weights of kernels.
@@ -40,16 +38,17 @@ _SLOWER = 4.0
 def choose_tests(mutant: Mutant, tests: CoverageMap) -> tuple[list[str], float]:
     """Return the tests that a mutant meets, in their order, and the seconds that they take.
 
-    Of a line that only an import runs, those of its file. The quickest of the mutant's own package
-    come first.
+    Of a line that only an import runs, those of its file. First come the tests named after the
+    module, then those of its package, of each the quickest first.
     """
     found = tests.tests_of(mutant.file, mutant.lines)
     found = found or tests.tests_of(mutant.file, tests.tests.get(mutant.file, {}))
-    package = mutant.file.split("/")[2]
+    package, module = mutant.file.split("/")[2], Path(mutant.file).stem.strip("_")
 
-    def rank(test: str) -> tuple[bool, float, str]:
+    def rank(test: str) -> tuple[bool, bool, float, str]:
         took = tests.seconds[test] + tests.shared[test]
-        return not test.startswith(f"tests/{package}/"), took, test
+        is_near = test.startswith(f"tests/{package}/")
+        return not (is_near and f"test_{module}" in _file(test)), not is_near, took, test
 
     chosen, spent = _affordable(sorted(found, key=rank), tests, _MEETS)
     files = {_file(test) for test in chosen}
@@ -102,25 +101,16 @@ def judge_all(
     Of those that would begin too late it is empty.
     """
     deadline = time.monotonic() + 60 * minutes
-    with tempfile.TemporaryDirectory() as folder:
-        sources: queue.Queue[ScratchSource] = queue.Queue()
-        for number in range(jobs):
-            sources.put(ScratchSource(Path(folder, str(number))))
 
-        def one(mutant: Mutant) -> str:
-            if time.monotonic() > deadline:
-                return ""
-            source = sources.get()
-            try:
-                verdict = judge(mutant, source, tests)
-            finally:
-                sources.put(source)
-            if not verdict.startswith("killed"):
-                print(f"{verdict} {mutant.words}", flush=True)
-            return verdict
+    def judge_in_time(mutant: Mutant, source: ScratchSource) -> str:
+        if time.monotonic() > deadline:
+            return ""
+        verdict = judge(mutant, source, tests)
+        if not verdict.startswith("killed"):
+            print(f"{verdict} {mutant.words}", flush=True)
+        return verdict
 
-        with ThreadPoolExecutor(jobs) as pool:
-            return list(pool.map(one, mutants))
+    return judge_each(judge_in_time, mutants, jobs)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,16 +9,14 @@ is not found exactly once, or if the tests that should see it fail without it.
 """
 
 import argparse
-import queue
 import sys
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tools.planted_bug import PlantedBug
 from tools.planted_bugs import BUGS
-from tools.scratch_source import ROOT, ScratchSource
+from tools.scratch_source import ROOT, ScratchSource, judge_each
 
 # Seconds of processor time for the tests of one bug; they take a few.
 _LIMIT = 60.0
@@ -48,22 +46,13 @@ def _print_verdict(bug: PlantedBug, verdict: str) -> None:
 
 def judge_all(bugs: Sequence[PlantedBug], jobs: int) -> list[str]:
     """Judge bugs, some at a time, and print each; return the verdicts in their order."""
-    with tempfile.TemporaryDirectory() as folder:
-        sources: queue.Queue[ScratchSource] = queue.Queue()
-        for number in range(jobs):
-            sources.put(ScratchSource(Path(folder, str(number))))
 
-        def one(bug: PlantedBug) -> str:
-            source = sources.get()
-            try:
-                verdict = judge(bug, source)
-            finally:
-                sources.put(source)
-            _print_verdict(bug, verdict)
-            return verdict
+    def judge_and_print(bug: PlantedBug, source: ScratchSource) -> str:
+        verdict = judge(bug, source)
+        _print_verdict(bug, verdict)
+        return verdict
 
-        with ThreadPoolExecutor(jobs) as pool:
-            return list(pool.map(one, bugs))
+    return judge_each(judge_and_print, bugs, jobs)
 
 
 def complain_of_tests(bugs: Sequence[PlantedBug]) -> str:

@@ -104,8 +104,8 @@ ABOVE = (
     ),
     plant(
         "statistician/comparison.py",
-        "return one is not self.guess and self.loss(one) < self.loss(other)",
-        "return one is not self.guess and self.loss(one) > self.loss(other)",
+        "return model is not self.guess and self.loss(model) < self.loss(other)",
+        "return model is not self.guess and self.loss(model) > self.loss(other)",
         "statistician/test_families_compared.py::test_the_linear_model_does_not_stand_in_for_what_is_smaller_and_better",
     ),
     plant(
@@ -115,9 +115,9 @@ ABOVE = (
         "statistician/test_time_budget.py::test_no_step_begins_that_would_end_too_late",
     ),
     plant(
-        "cli/columns.py",
-        'kept = kept - set(find_columns(drop, names, "--drop")) | stays',
-        'kept = kept - set(find_columns(drop, names, "--drop"))',
+        "statistician/chosen_columns.py",
+        'kept = kept - set(find_columns(drop, names, f"{prefix}drop")) | stays',
+        'kept = kept - set(find_columns(drop, names, f"{prefix}drop"))',
         "cli/test_columns.py::test_columns_are_named_matched_or_counted",
     ),
     plant(
@@ -193,10 +193,10 @@ ABOVE = (
         "datasets/test_mixtures.py::test_ripley_classes_have_the_moments_of_their_centres",
     ),
     plant(
-        "datasets/variants.py",
+        "datasets/simulations.py",
         "np.median(score[group == place])",
         "np.median(score)",
-        "datasets/test_variants.py::test_variants_are_balanced_within_chromosomes_and_the_same_for_a_seed",
+        "datasets/test_simulations.py::test_variants_are_balanced_within_chromosomes_and_the_same_for_a_seed",
     ),
     plant(
         "_data.py",

@@ -47,8 +47,8 @@ BELOW = (
     ),
     plant(
         "optimise.py",
-        "drawn: Array = low + draws * (high - low)",
-        "drawn: Array = low + draws * high",
+        "return low + draws * (high - low)",
+        "return low + draws * high",
         "test_optimise.py::test_random_starts_lie_inside_and_are_repeatable",
     ),
     plant(
@@ -145,8 +145,8 @@ BELOW = (
     ),
     plant(
         "structures/claims.py",
-        "one.certain and 2 * sum(",
-        "one.certain and sum(",
+        "claim.certain and 2 * sum(",
+        "claim.certain and sum(",
         "structures/test_posterior.py::test_what_most_parts_do_not_support_is_not_certain",
     ),
     plant(
@@ -156,10 +156,10 @@ BELOW = (
         "gp/test_period.py::test_the_period_explains_most_by_least_squares_on_uneven_places",
     ),
     plant(
-        "structures/_sets.py",
-        "none > _LOWERED * self.of([one]) * without",
-        "none > _LOWERED * self.of([one])",
-        "structures/test_sets.py::test_two_separate_suggestions_are_no_set",
+        "structures/claims.py",
+        "none > _LOWERED * self.of([member]) * without",
+        "none > _LOWERED * self.of([member])",
+        "structures/test_claims.py::test_two_separate_suggestions_are_no_set",
     ),
     plant(
         "structures/_best_first.py",

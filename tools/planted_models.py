@@ -16,7 +16,7 @@ MODELS = (
         "svm/test_transductive_pareto.py::test_a_search_that_time_cut_short_never_spoils_its_checkpoint",
     ),
     plant(
-        "gp/_multiclass.py",
+        "gp/_estimator.py",
         "sites = Sites(share * posterior.sites.precision[place], share",
         "sites = Sites(posterior.sites.precision[place], share",
         "gp/test_regressor.py::test_leaving_out_one_of_two_equal_rows_is_exact",
@@ -43,7 +43,7 @@ MODELS = (
         kind=LEAK,
     ),
     plant(
-        "gp/_multiclass.py",
+        "gp/classifier.py",
         'mean = posterior.mode.T[place] - np.einsum("nab,nb->na", covariance, gradient)',
         "mean = posterior.mode.T[place]",
         "test_left_out_rows.py::test_left_out_probabilities_of_several_classes_are_at_chance",
@@ -51,8 +51,8 @@ MODELS = (
     ),
     plant(
         "rvm/_solutions.py",
-        "_scores(columns, self.codes, n_classes, model, left)[parts.rows[own]]",
-        "_scores(columns, self.codes, n_classes, model, self.weights)[parts.rows[own]]",
+        "_scores(columns, codes, n_classes, model, left)[parts.rows[own]]",
+        "_scores(columns, codes, n_classes, model, weights)[parts.rows[own]]",
         "rvm/test_held_out.py::test_a_solution_is_calibrated_by_refits_without_the_rows",
         kind=LEAK,
     ),
@@ -164,7 +164,7 @@ MODELS = (
         kind=LEAK,
     ),
     plant(
-        "features/formula_choice.py",
+        "features/constructor.py",
         "return np.setdiff1d(np.arange(n), chosen), chosen",
         "return np.arange(n), chosen",
         "features/test_outer_figures.py::test_the_error_of_formulas_on_rows_held_out_is_that_of_fits_to_the_others",
@@ -192,16 +192,16 @@ MODELS = (
         kind=LEAK,
     ),
     plant(
-        "features/series/trust.py",
-        "chosen = unlike(quick_fitness(learnt, own), learnt, most)",
-        "chosen = unlike(quick_fitness(standardise_features(Z)[0], targets), learnt, most)",
+        "features/series/series_model.py",
+        "chosen = choose(learnt, own)",
+        "chosen = choose(standardise_features(Z)[0], targets)",
         "features/series/test_left_out.py::test_outputs_of_folds_are_those_of_features_chosen_and_fitted_without_their_rows",
         kind=LEAK,
     ),
     plant(
         "features/series/extractor.py",
-        "chosen = rank_features(Z, search.targets.of(train), int(self.max_features))",
-        "chosen = rank_features(search.Z, search.targets, int(self.max_features))",
+        "outputs = outputs_outside(Z, targets, train, test, choose)",
+        "outputs = outputs_outside(Z, targets, np.arange(len(Z)), test, choose)",
         "features/test_outer_figures.py::test_forecasts_by_features_of_noise_do_not_beat_the_last_value",
         kind=LEAK,
     ),
@@ -213,8 +213,8 @@ MODELS = (
     ),
     plant(
         "features/chance.py",
-        "found: Array = (1 + reached) / (1 + len(most))",
-        "found: Array = reached / len(most)",
+        "return (1 + reached) / (1 + len(others))",
+        "return reached / len(others)",
         "features/test_stable.py::test_planted_columns_are_found_and_noise_is_not",
     ),
     plant(
@@ -237,7 +237,7 @@ MODELS = (
         kind=LEAK,
     ),
     plant(
-        "phylo/_prediction.py",
+        "phylo/_tips.py",
         "new, covariance, new - 2.0 * expected)",
         "new, covariance, new - expected)",
         "phylo/test_pgls.py::test_predictions_condition_on_relatives",

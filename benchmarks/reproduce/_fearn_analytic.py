@@ -95,9 +95,9 @@ def sweeps(
     alpha, beta, last, converged = np.ones(len(active)), 1.0, -np.inf, False
     count, n = 0, len(problem.targets)
     while True:
-        white = problem.whiten(share)
-        design, targets = white.design[:, active] / column[active], white.targets / unit
-        now = _posterior(design, targets, alpha, beta, white.log_determinant)
+        design, targets, log_determinant = problem.whiten(share)
+        design, targets = design[:, active] / column[active], targets / unit
+        now = _posterior(design, targets, alpha, beta, log_determinant)
         converged = abs(now.log_evidence - last) < _TOLERANCE
         if converged or count == _SWEEPS:
             break

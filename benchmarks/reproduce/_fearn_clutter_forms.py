@@ -19,7 +19,7 @@ from parsimon.bpm._clutter_passes import (
     PATIENCE,
     RESTRICTED,
     SHORTEST,
-    Passed,
+    Passes,
     Passing,
     Problem,
     corrected_evidence,
@@ -86,12 +86,12 @@ class ClutterForms(ClutterMean):
         d = self.n_features_in_ = X.shape[1]
         problem, how = self._problem(d), self._passing(len(X))
 
-        def passes(gamma: Array) -> tuple[Passed, Array]:
+        def passes(gamma: Array) -> tuple[Passes, Array]:
             if self.multipliers == "none" or self.inference == "adf":
                 return pass_over(X, problem, gamma, how), np.ones(len(X))
             return multiplied(X, problem, gamma, how, BOUNDS[self.multipliers])
 
-        def log_evidence(passed: Passed, gamma: Array, multipliers: Array) -> float:
+        def log_evidence(passed: Passes, gamma: Array, multipliers: Array) -> float:
             if self.evidence == "printed":
                 return printed_evidence(passed, gamma, multipliers)
             return corrected_evidence(passed, problem)
@@ -140,35 +140,30 @@ def best_gamma(height: Callable[[Array], float], d: int, *, only_brent: bool, ea
 
 def multiplied(
     X: Array, problem: Problem, gamma: Array, how: Passing, bounds: tuple[float, float]
-) -> tuple[Passed, Array]:
+) -> tuple[Passes, Array]:
     """Make passes in which gamma has a multiplier in each row; return these as well, shape (n,)."""
-    n, d = X.shape
-    precision = 1.0 / problem.prior_variance
-    posterior = np.concatenate([[precision], precision * problem.prior_mean])
-    sites, seen = np.zeros((n, 2 + d)), np.zeros((n, 3 + 3 * d))
-    sites[:, 0] = 1.0
-    unit = max(np.sqrt(problem.prior_variance), float(np.abs(X).max()), 1.0)
-    model, share = (problem.log_shares[0], problem.signal_variance), how.share or 1.0
-    logs, n_iter, change, best, waited = problem.clutter_logs(X), 0, np.inf, np.inf, 0
-    while n_iter < how.max_iter and change > how.tol:
+    run = Passes(X, problem, gamma, how)
+    sites = np.column_stack([np.ones(len(X)), run.sites])
+    model = problem.log_shares[0], problem.signal_variance
+    best, waited = np.inf, 0
+    while run.n_iter < how.max_iter and run.change > how.tol:
         with np.errstate(all="ignore"):
-            change = _visit_all(
-                X, logs, how.order, posterior, sites, seen, gamma, model, int(how.restrict), share,
-                (1.0, *bounds),
+            run.change = _visit_all(
+                X, run.clutter_logs, how.order, run.posterior, sites, run.seen, gamma, model,
+                int(how.restrict), run.share, (1.0, *bounds),
             )  # fmt: skip
-        n_iter += 1
-        if not float(np.abs(posterior[1:] / posterior[0]).max()) < 1e6 * unit:
-            change = np.inf
+        run.n_iter += 1
+        if not run.is_finite():
+            run.change = np.inf
             break
-        if change < FALL * best:
-            best, waited = change, 0
+        if run.change < FALL * best:
+            best, waited = run.change, 0
         elif how.share is None:
             waited += 1
         if waited == PATIENCE:
-            best, waited, share = change, 0, max(share / 2, SHORTEST)
-    settled = change <= how.tol
-    passed = Passed(posterior, sites[:, 1:], seen, change, n_iter, 0, settled, share)
-    return passed, sites[:, 0]
+            best, waited, run.share = run.change, 0, max(run.share / 2, SHORTEST)
+    run.sites = sites[:, 1:]
+    return run, sites[:, 0]
 
 
 @compiled
@@ -233,7 +228,7 @@ def _visit_all(
     return change
 
 
-def printed_evidence(passed: Passed, gamma: Array, multipliers: Array) -> float:
+def printed_evidence(passed: Passes, gamma: Array, multipliers: Array) -> float:
     """Return equation (3.45) of Fearn (2021) as it is printed; NaN with a negative factor.
 
     The exponent B has the means of the 'reuse' update and not those of the factors, the powers of

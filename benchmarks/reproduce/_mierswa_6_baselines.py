@@ -10,7 +10,7 @@ from benchmarks.reproduce._mierswa_filters import FILTERS
 from parsimon._checks import check_choice
 from parsimon._random import Seed
 from parsimon._typing import Array, Mask
-from parsimon.features._subset_search import DIGITS, SubsetProblem, Walks
+from parsimon.features._subset_search import DIGITS, SubsetProblem
 from parsimon.pareto import Bits, Front, nsga2
 
 _WALKS = ("forward", "backward", "floating")
@@ -67,23 +67,22 @@ def selection_baselines(
         check_choice("methods", name, known)
     errors, columns = search.errors_, search.columns_
     limit = len(columns.fixed) if search.max_features is None else search.max_features
-    walks = Walks(errors, columns, min(len(columns.units), limit))
+    problem = SubsetProblem(errors, columns, limit)
     found = {}
     for name in asked:
         if name in _WALKS:
-            bits = getattr(walks, name)()
+            bits = getattr(problem, name)()
         elif name in FILTERS:
-            bits = walks.prefixes(FILTERS[name](errors.X, errors.y, errors.task))
+            bits = problem.prefixes(FILTERS[name](errors.X, errors.y, errors.task))
         else:
-            problem = SubsetProblem(errors, columns, limit)
             bits = _evolved(problem, max_iter, population_size, random_state)
-        found[name] = _front(walks, bits[columns.masks(bits).sum(axis=1) <= limit])
+        found[name] = _front(problem, bits[columns.masks(bits).sum(axis=1) <= limit])
     return found
 
 
-def _front(walks: Walks, bits: Mask) -> Front:
-    masks = walks.columns.masks(bits)
-    values = np.column_stack([walks.errors(masks).round(DIGITS), masks.sum(axis=1)])
+def _front(problem: SubsetProblem, bits: Mask) -> Front:
+    masks = problem.columns.masks(bits)
+    values = np.column_stack([problem.errors(masks).round(DIGITS), masks.sum(axis=1)])
     chosen = [np.flatnonzero(mask).tolist() for mask in masks]
     return Front(values, ["error", "n_features"], solutions=chosen, ties="first")
 

@@ -36,14 +36,12 @@ class Switched(tuple[Expression, ...]):
 class OriginalEvolution(FeatureEvolution):
     """Sets whose features are switched on and off, one now and then constructed."""
 
-    def crossed(
-        self, first: FeatureSet, second: FeatureSet, rng: np.random.Generator
-    ) -> FeatureSet:
-        mixed = super().crossed(first, second, rng)
+    def cross(self, first: FeatureSet, second: FeatureSet, rng: np.random.Generator) -> FeatureSet:
+        mixed = super().cross(first, second, rng)
         dormant = getattr(first, "dormant", ())
         return Switched.of(mixed, (each for each in dormant if each not in mixed))
 
-    def mutated(self, features: FeatureSet, rng: np.random.Generator) -> FeatureSet:
+    def mutate(self, features: FeatureSet, rng: np.random.Generator) -> FeatureSet:
         dormant = getattr(features, "dormant", ())
         everything = sorted({*features, *dormant}, key=lambda each: each.key)
         chances = rng.random(len(everything)).tolist()
@@ -54,7 +52,7 @@ class OriginalEvolution(FeatureEvolution):
         }
         active = active or {everything[int(rng.integers(len(everything)))]}
         if rng.random() < _CONSTRUCTED:
-            made = self.constructed(sorted(active, key=lambda each: each.key), rng)
+            made = self.construct(sorted(active, key=lambda each: each.key), rng)
             active |= {made} if self.problem.is_usable(made) else set()
         return Switched.of(active, (each for each in everything if each not in active))
 

@@ -25,6 +25,7 @@ from parsimon.features.series.tree_search import (
     unlike,
 )
 from parsimon.pareto import Bits, evolution_strategy
+from parsimon.pareto.run import SearchOptions, run
 
 STEPS, FOLDS = 200, 5
 # Trees that are bred from and among which a subset is looked for, and rows that judge subsets.
@@ -68,15 +69,18 @@ def search_in_two_stages(
     table, (classes, codes) = SeriesTable(X), np.unique(y, return_inverse=True)
     targets = Targets.of_classes(codes)
     _, breeding, subsets = seed_sequence(seed).spawn(3)
-    search = TreeSearch(table, targets, PARENTS, np.random.default_rng(breeding))
-    search.begin(candidate_trees(table.length, table.n_channels), None)
+    search = TreeSearch(table, targets, PARENTS)
+    search.list_first(candidate_trees(table.length, table.n_channels))
     generations = min(len(y) // ROWS_A_GENERATION, MOST_GENERATIONS)
-    search.evolve(generations if max_iter is None else max_iter, None, None, "")
-    places = unlike(quick_fitness(search.Z, targets), search.Z, POOL)
+    bred, _ = run(
+        search,
+        SearchOptions(generations if max_iter is None else max_iter, random_state=breeding),
+    )
+    places = unlike(quick_fitness(bred.Z, targets), bred.Z, POOL)
     drawing, evolving = subsets.spawn(2)
     few = _some_rows(codes, np.random.default_rng(drawing))
-    mask = _kept_subset(search.Z[np.ix_(few, places)], codes[few], most, evolving)
-    trees = [search.trees[place] for place in places[mask]]
+    mask = _kept_subset(bred.Z[np.ix_(few, places)], codes[few], most, evolving)
+    trees = [bred.trees[place] for place in places[mask]]
     Z, centre, scale = standardise_features(tree_values(trees, table))
     machine = SVC(kernel="linear").fit(Z, codes)
     return TwoStages(trees, classes, machine, centre, scale, time.monotonic() - begin)

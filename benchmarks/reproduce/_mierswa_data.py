@@ -61,7 +61,7 @@ def data_set(name: str) -> tuple[Array, Indices]:
 
 def folds(X: Array, y: Indices, n_folds: int = 10) -> Iterator[tuple[Indices, Indices]]:
     """Yield training and test rows of stratified, shuffled folds, the same in every table."""
-    return StratifiedKFold(n_folds, shuffle=True, random_state=0).split(X, y)  # type: ignore[no-any-return]
+    return StratifiedKFold(n_folds, shuffle=True, random_state=0).split(X, y)
 
 
 @cache

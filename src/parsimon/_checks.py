@@ -100,7 +100,7 @@ def did_you_mean(name: str, known: Iterable[Any]) -> str:
 def nearest_name(name: str, known: Iterable[Any]) -> str:
     """Return the known name that is most like another one, whatever its case; empty for none."""
     # The comparison takes the product of both lengths.
-    lower = {str(one).lower(): str(one) for one in known if len(str(one)) <= _LONGEST_NAME}
+    lower = {str(word).lower(): str(word) for word in known if len(str(word)) <= _LONGEST_NAME}
     near = difflib.get_close_matches(str(name).lower()[:_LONGEST_NAME], lower, n=1)
     return lower[near[0]] if near else ""
 

@@ -61,7 +61,7 @@ class Compiled(Generic[P, R]):
         bound = FunctionType(own.__code__, known | called, own.__name__, own.__defaults__)
         made: Any = njit(cache=True, fastmath=self._fastmath)(bound)
         made.compile = _not_cut(made.compile)
-        return made  # type: ignore[no-any-return]
+        return made
 
 
 def _not_cut(compile_for: Callable[P, R]) -> Callable[P, R]:

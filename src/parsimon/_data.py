@@ -245,8 +245,7 @@ def class_weights(
         totals = np.bincount(codes, weights=weights, minlength=len(classes))
         present = totals > 0
         share = totals.sum() / (present.sum() * np.where(present, totals, 1.0))
-        balanced: Array = share[codes]
-        return balanced
+        return share[codes]
     if not isinstance(spec, Mapping):
         raise InvalidInputError(
             f"class_weight must be a dict, 'balanced' or None; got {type(spec).__name__}."
@@ -258,7 +257,7 @@ def class_weights(
             f"class_weight names {unknown[0]!r}, which is not among the classes {shorten(labels)}."
         )
     given = [spec.get(label, 1.0) for label in labels]
-    if not all(isinstance(one, Real) and 0 <= float(one) < np.inf for one in given):
+    if not all(isinstance(weight, Real) and 0 <= float(weight) < np.inf for weight in given):
         raise InvalidInputError(f"Class weights must be positive, got {shorten(given)}.")
     factors = np.array(given, dtype=np.float64)
     _refuse_weights_beyond(factors, "A class weight")

@@ -27,14 +27,25 @@ _OTHERS = ("parsimon", "joblib", "sklearn", "distributed")
 _HANDING_ON = ("sklearn.base", "sklearn.pipeline", "sklearn.utils")
 
 
-class _Call:
-    """A call that a user made."""
+class Interrupt:
+    """The right to answer Ctrl-C, which only what a user called has.
 
-    def __init__(self) -> None:
-        self.is_stopped = False
+    came: Whether Ctrl-C came, here or earlier in the same call.
+    """
+
+    def __init__(self, *, is_users: bool) -> None:
+        self._is_users = is_users
+        self.came = False
+
+    def answer(self, error: KeyboardInterrupt) -> None:
+        """Take note of Ctrl-C, so that its loop ends with what it has; or raise it on."""
+        if not self._is_users:
+            raise error
+        self.came = True
 
 
-_call: ContextVar[_Call | None] = ContextVar("call", default=None)
+_NOBODYS = Interrupt(is_users=False)
+_call: ContextVar[Interrupt] = ContextVar("call", default=_NOBODYS)
 
 
 def stoppable(function: Callable[P, R]) -> Callable[P, R]:
@@ -47,13 +58,13 @@ def stoppable(function: Callable[P, R]) -> Callable[P, R]:
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
         if not _is_users(inspect.currentframe()):
             return function(*args, **kwargs)
-        call = _Call()
+        call = Interrupt(is_users=True)
         token = _call.set(call)
         try:
             found = function(*args, **kwargs)
         finally:
             _call.reset(token)
-        if call.is_stopped:
+        if call.came:
             warnings.warn(
                 "Stopped by Ctrl-C: this is the best so far.", InterruptWarning, stacklevel=2
             )
@@ -72,34 +83,16 @@ def _is_users(frame: FrameType | None) -> bool:
 
 
 def _is_one_of(module: str, packages: tuple[str, ...]) -> bool:
-    return any(module == one or module.startswith(f"{one}.") for one in packages)
-
-
-class Interrupt:
-    """The right to answer Ctrl-C, which only what a user called has."""
-
-    def __init__(self, call: _Call | None) -> None:
-        self._call = call
-
-    @property
-    def came(self) -> bool:
-        """Whether Ctrl-C came, here or earlier in the same call."""
-        return self._call is not None and self._call.is_stopped
-
-    def answer(self, error: KeyboardInterrupt) -> None:
-        """Take note of Ctrl-C, so that its loop ends with what it has; or raise it on."""
-        if self._call is None:
-            raise error
-        self._call.is_stopped = True
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
 @contextmanager
 def as_one_piece() -> Iterator[Interrupt]:
     """Let nothing inside answer Ctrl-C but who holds what this gives."""
     call = _call.get()
-    token = _call.set(None)
+    token = _call.set(_NOBODYS)
     try:
-        yield Interrupt(call)
+        yield call
     finally:
         _call.reset(token)
 

@@ -7,58 +7,21 @@ VS Code where these say so.
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from html import escape
+from importlib.resources import files
 
-_STYLE = """
-.parsimon-block {
-  --page: var(--jp-layout-color0, var(--vscode-editor-background, #fdfcfa));
-  --ink: var(--jp-content-font-color1, var(--vscode-editor-foreground, #1f2328));
-  --soft: var(--jp-content-font-color2, var(--vscode-descriptionForeground, #5a616a));
-  --rule: var(--jp-border-color2, var(--vscode-panel-border, #dfdbd2));
-  --accent: #00629b;
-  max-width: 54rem; padding: 0.75rem 1rem; background: var(--page); color: var(--ink);
-  font: 0.875rem/1.5 -apple-system, "Segoe UI", Roboto, "Noto Sans", Arial, sans-serif;
-}
-@media (prefers-color-scheme: dark) {
-  .parsimon-block {
-    --page: var(--jp-layout-color0, var(--vscode-editor-background, #16181c));
-    --ink: var(--jp-content-font-color1, var(--vscode-editor-foreground, #e6e4df));
-    --soft: var(--jp-content-font-color2, var(--vscode-descriptionForeground, #a5abb3));
-    --rule: var(--jp-border-color2, var(--vscode-panel-border, #3a3e45));
-    --accent: #6cb8e6;
-  }
-}
-[data-jp-theme-light="false"] .parsimon-block { --accent: #6cb8e6; }
-[data-jp-theme-light="true"] .parsimon-block { --accent: #00629b; }
-.parsimon-block p { margin: 0 0 0.6rem; max-width: 42rem; color: var(--ink); }
-.parsimon-block p.title { font-weight: 600; font-size: 1rem; }
-.parsimon-block .scroll { overflow-x: auto; margin: 0 0 0.8rem; }
-.parsimon-block table {
-  border-collapse: collapse; margin: 0; color: var(--ink); background: transparent;
-  font-size: inherit; font-variant-numeric: tabular-nums;
-}
-.parsimon-block caption { text-align: left; color: var(--soft); padding: 0.2rem 0; }
-.parsimon-block th, .parsimon-block td {
-  text-align: left; padding: 0.2rem 0.9rem 0.2rem 0; border: 0; vertical-align: top;
-  border-bottom: 1px solid var(--rule); background: transparent; max-width: 24rem;
-  overflow-wrap: anywhere; white-space: normal;
-}
-.parsimon-block th { color: var(--soft); font-weight: 600; }
-.parsimon-block .figure { text-align: right; white-space: nowrap; }
-.parsimon-block .marked td { font-weight: 600; color: var(--accent); }
-.parsimon-block svg { display: block; max-width: 100%; height: auto; color: var(--ink); }
-.parsimon-block .soft { color: var(--soft); }
-.parsimon-block svg text[style*="#7f7f7f" i], .parsimon-block svg [style*="#7f7f7f" i] text,
-.parsimon-block svg text[fill="#7F7F7F" i] { fill: var(--soft) !important; }
-.parsimon-block svg text[style*="#0072b2" i] { fill: var(--accent) !important; }
-"""
+
+@cache
+def _style() -> str:
+    text = (files("parsimon") / "_notebook.css").read_text(encoding="utf-8")
+    return re.sub(r"\s+", " ", text)
 
 
 def block(title: str, parts: Iterable[str]) -> str:
     """Return a block of parts that are HTML already, below a title."""
-    style = re.sub(r"\s+", " ", _STYLE)
     head = f'<p class="title">{escape(title)}</p>' if title else ""
-    return f'<div class="parsimon-block"><style>{style}</style>{head}{"".join(parts)}</div>'
+    return f'<div class="parsimon-block"><style>{_style()}</style>{head}{"".join(parts)}</div>'
 
 
 def sentence(text: str, *, soft: bool = False) -> str:
@@ -99,7 +62,7 @@ def drawing(svg: str) -> str:
     svg = re.sub(r'\bid="', f'id="{own}', svg[max(svg.find("<svg"), 0) :])
     svg = re.sub(r'((?:xlink:)?href="|url\()#', rf"\1#{own}", svg)
     labels = r'(aria-(?:labelledby|describedby)=")([^"]+)'
-    return re.sub(labels, lambda m: m[1] + " ".join(own + one for one in m[2].split()), svg)
+    return re.sub(labels, lambda m: m[1] + " ".join(own + label for label in m[2].split()), svg)
 
 
 def _is_figure(cell: str | float) -> bool:

@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from parsimon._deadline import Deadline, is_late
@@ -30,7 +29,6 @@ class Workers:
     ahead: Calls handed out in advance for each worker; with 1 a call begins only when a worker
         is free for it, so that a deadline is seen soon.
     threads: Whether threads will do: for calls that share large arrays and release the lock.
-    ordered: Whether results come in the order of the calls; otherwise as they are ready.
     """
 
     def __init__(
@@ -39,7 +37,6 @@ class Workers:
         *,
         ahead: int = 2,
         threads: bool = False,
-        ordered: bool = True,
     ) -> None:
         self._n_workers = n_workers(n_jobs)
         self._options: dict[str, Any] = {
@@ -47,7 +44,7 @@ class Workers:
             "pre_dispatch": f"{ahead}*n_jobs",
             "batch_size": 1 if ahead == 1 else "auto",
             "prefer": "threads" if threads else None,
-            "return_as": "generator" if ordered else "generator_unordered",
+            "return_as": "generator",
         }
         self._stack = ExitStack()
         self._parallel: Any = None
@@ -58,13 +55,8 @@ class Workers:
             self._parallel = self._stack.enter_context(_runner(self._options))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
 
     def map(
         self,

@@ -3,7 +3,6 @@
 import sys
 import threading
 import time
-from types import TracebackType
 from typing import Any, Self
 
 # Seconds between two lines where there is no terminal to draw a bar on.
@@ -34,12 +33,7 @@ class Progress:
         if self._bar is not None:
             self._bar.update(self._task, completed=completed, note=note)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         if self._bar is not None:
             self._bar.stop()
 

@@ -36,20 +36,21 @@ def read_json(text: str | bytes, deepest: int = DEEPEST) -> Any:
 def check_sizes(archive: zipfile.ZipFile) -> None:
     """Refuse an archive that unpacks to far more than it is, or whose arrays claim to."""
     members = archive.infolist()
-    packed = sum(one.compress_size for one in members)
-    total = sum(one.file_size for one in members)
+    packed = sum(member.compress_size for member in members)
+    total = sum(member.file_size for member in members)
     if total > max(_FREE, _RATIO * packed):
         raise InvalidInputError(f"its {packed:,} bytes unpack to {total:,}")
-    for one in members:
-        if one.file_size > max(_FREE_MEMBER, _RATIO * one.compress_size):
+    for member in members:
+        if member.file_size > max(_FREE_MEMBER, _RATIO * member.compress_size):
             raise InvalidInputError(
-                f"{one.filename} has {one.compress_size:,} bytes that unpack to {one.file_size:,}"
+                f"{member.filename} has {member.compress_size:,} bytes that unpack to "
+                f"{member.file_size:,}"
             )
-        if one.filename.endswith(".npy"):
-            with archive.open(one) as file:
-                array_shape(file, one.file_size)
-        elif one.filename.endswith(".npz"):
-            with archive.open(one) as file, zipfile.ZipFile(file) as inner:
+        if member.filename.endswith(".npy"):
+            with archive.open(member) as file:
+                array_shape(file, member.file_size)
+        elif member.filename.endswith(".npz"):
+            with archive.open(member) as file, zipfile.ZipFile(file) as inner:
                 check_sizes(inner)
 
 

@@ -142,8 +142,7 @@ def _product(blocks: list[Array], columns: Indices, rows: Indices | slice = slic
         return np.zeros(())
     if len(blocks) > 1:
         blocks[:] = [np.asfortranarray(np.hstack(blocks))]
-    product: Array = blocks[0][rows] @ blocks[0][columns].T
-    return product
+    return blocks[0][rows] @ blocks[0][columns].T
 
 
 def _residual(diagonal: Array, blocks: list[Array], pivots: Indices) -> Array:
@@ -196,13 +195,11 @@ class LowRankPrecision:
         """Return ``inv(diag(1 / precision) + L @ L.T) @ right``; right has shape (n,) or (n, m)."""
         weighted = (self.precision * right.T).T
         correction = self.whitened @ (self.whitened.T @ weighted)
-        answer: Array = weighted - (self.precision * correction.T).T
-        return answer
+        return weighted - (self.precision * correction.T).T
 
 
 def standardise_columns(columns: Array) -> Array:
     """Return columns with mean 0 and standard deviation 1, or 0 where they do not vary."""
     centred = columns - columns.mean(axis=0)
     spread = centred.std(axis=0)
-    scaled: Array = centred / np.where(spread > 0, spread, 1.0)
-    return scaled
+    return centred / np.where(spread > 0, spread, 1.0)

@@ -4,7 +4,7 @@
 inside the box that BFGS corrects after each; evaluations may fail.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -97,8 +97,7 @@ def _positive(curvature: Array) -> Array:
     """Return a positive definite matrix with the same directions."""
     values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
     floor = LEAST_CURVATURE * max(float(np.max(np.abs(values))), 1.0)
-    matrix: Array = (vectors * np.maximum(np.abs(values), floor)) @ vectors.T
-    return matrix
+    return (vectors * np.maximum(np.abs(values), floor)) @ vectors.T
 
 
 def _step(x: Array, gradient: Array, H: Array, bounds: Array) -> Array:
@@ -108,8 +107,7 @@ def _step(x: Array, gradient: Array, H: Array, bounds: Array) -> Array:
     step = np.zeros_like(x)
     step[free] = -np.linalg.solve(H[np.ix_(free, free)], gradient[free])
     step *= LONGEST_STEP / max(float(np.max(np.abs(step))), LONGEST_STEP)
-    cut: Array = np.clip(x + step, low, high) - x
-    return cut
+    return np.clip(x + step, low, high) - x
 
 
 def _lower(
@@ -129,10 +127,7 @@ def _corrected(H: Array, step: Array, change: Array) -> Array:
     along = H @ step
     if change @ step <= 1e-8 * (step @ along):
         return H
-    corrected: Array = (
-        H - np.outer(along, along) / (step @ along) + np.outer(change, change) / (change @ step)
-    )
-    return corrected
+    return H - np.outer(along, along) / (step @ along) + np.outer(change, change) / (change @ step)
 
 
 Objective: TypeAlias = Callable[[Array], tuple[float, Array]]
@@ -252,7 +247,7 @@ def minimise(
     bounds = _checked_bounds(bounds)
     low, high = bounds.T
     starts = np.clip(finite_matrix(start, "start"), low, high)
-    known: list[Array | None] = list(_curvatures(curvature, starts.shape))
+    known = _curvatures(curvature, starts.shape)
     if n_restarts:
         starts = np.vstack([starts, random_starts(bounds, n_restarts, random_state)])
         known += [None] * n_restarts
@@ -279,8 +274,7 @@ def random_starts(bounds: Array, n_starts: int, random_state: Seed = None) -> Ar
     """Draw points uniformly inside a box, shape (n_starts, p)."""
     low, high = bounds.T
     draws = generator(random_state).uniform(size=(n_starts, len(bounds)))
-    drawn: Array = low + draws * (high - low)
-    return drawn
+    return low + draws * (high - low)
 
 
 class _Descent(NamedTuple):
@@ -459,18 +453,17 @@ def _bounded_descent(
     return bool(answer.success), str(answer.message)
 
 
-def _curvatures(curvature: Array | None, shape: tuple[int, ...]) -> Iterator[Array | None]:
-    """Yield the curvature of each start, None where it is not known."""
+def _curvatures(curvature: Array | None, shape: tuple[int, ...]) -> list[Array | None]:
+    """Return the curvature of each start, None where it is not known."""
     n_starts, size = shape
     if curvature is None:
-        yield from [None] * n_starts
-        return
+        return [None] * n_starts
     given = np.asarray(curvature, dtype=np.float64)
     if given.shape[-2:] != (size, size) or not np.isfinite(given).all():
         raise InvalidInputError(
             f"curvature must hold finite {size} x {size} matrices, got shape {given.shape}."
         )
-    yield from np.broadcast_to(given, (n_starts, size, size))
+    return list(np.broadcast_to(given, (n_starts, size, size)))
 
 
 def _checked_bounds(bounds: Array) -> Array:

@@ -14,9 +14,9 @@ def test_what_the_original_algorithm_switches_off_may_come_back():
     problem = FeatureProblem(["a", "b", "c"], X, Y, 0, rng=np.random.default_rng(0))
     evolution = OriginalEvolution(problem, ("*", "+"), 4, list)
     rng = np.random.default_rng(0)
-    parent, came_back = evolution.mutated(problem.originals, rng), False
+    parent, came_back = evolution.mutate(problem.originals, rng), False
     for _ in range(100):
-        child = evolution.mutated(parent, rng)
+        child = evolution.mutate(parent, rng)
         everything = {*child, *child.dormant}
         assert {*parent, *parent.dormant} <= everything
         assert len(everything) == len(child) + len(child.dormant)

@@ -13,15 +13,12 @@ VARIANTS = [
     BayesPointClassifier(prior="ard", noise="gaussian"),
     BayesPointClassifier(noise_sd="loo"),
     BayesPointClassifier(inference="adf"),
+    BayesPointClassifier("rbf"),
+    BayesPointClassifier(label_noise="learn"),
 ]
 
 
 def expected_failures(estimator):
-    if estimator.kernel == "precomputed":
-        return {
-            "check_decision_proba_consistency": "scikit-learn gives features where pairwise "
-            "estimators take similarities"
-        }
     if estimator.inference == "adf":
         return {
             "check_sample_weight_equivalence_on_dense_data": "one pass depends on the rows' order",
@@ -30,9 +27,8 @@ def expected_failures(estimator):
 
 
 @contract(
-    [BayesPointClassifier()],
-    VARIANTS,
-    choosing=[BayesPointClassifier("rbf"), BayesPointClassifier(label_noise="learn")],
+    BayesPointClassifier(),
+    *VARIANTS,
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_contract(estimator, check):

@@ -130,7 +130,7 @@ def test_variances_and_flips_are_where_the_evidence_is_greatest():
     y = np.where(design @ [2.0, -1.0, 0.0, 0.5] + rng.normal(size=300) > 0, 1.0, -1.0)
     y = np.where(rng.random(300) < 0.1, -y, y)
     terms = LabelTerms.of(y, np.ones(300), noise=HEAVY_TAILED)
-    found = fit_weights(design, terms, WeightPrior(1, "evidence", False, "learn"))
+    found = fit_weights(design, terms, WeightPrior("evidence", False, "learn"))
     assert 0.03 < found.flip < 0.2
 
     def evidence(factor, flip):

@@ -16,12 +16,10 @@ from tests.contract import contract
 
 
 @contract(
-    [ClutterMean()],
-    [
-        ClutterMean(inference="adf"),
-        ClutterMean(gamma=-0.5, restrict="negative"),
-        ClutterMean(weight=0.1, order="random", random_state=0),
-    ],
+    ClutterMean(),
+    ClutterMean(inference="adf"),
+    ClutterMean(gamma=-0.5, restrict="negative"),
+    ClutterMean(weight=0.1, order="random", random_state=0),
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scikit_learn_contract(estimator, check):

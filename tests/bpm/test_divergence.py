@@ -53,11 +53,9 @@ def simplex(step):
 
 
 @contract(
-    [DivergenceMKL()],
-    [
-        DivergenceMKL(divergence="kernel_to_labels", ridge=0.1),
-        DivergenceMKL(["rbf", "linear"], normalise=False),
-    ],
+    DivergenceMKL(),
+    DivergenceMKL(divergence="kernel_to_labels", ridge=0.1),
+    DivergenceMKL(["rbf", "linear"], normalise=False),
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

@@ -13,9 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from parsimon.cli import main, text_files
-from parsimon.cli.headers import own_names
 from parsimon.cli.series_files import read_archive
-from parsimon.cli.tables import read_rows
+from parsimon.cli.tables import own_names, read_rows
 from parsimon.exceptions import BadRowError, InvalidInputError
 from parsimon.statistician import analyse_series
 from parsimon.statistician.prepare.cells import parse_number

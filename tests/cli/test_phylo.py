@@ -389,7 +389,7 @@ def test_report_with_a_tree_is_the_same(calls):
     [
         (["--tip", "tip"], "--tip is for related species; add --tree FILE"),
         (["--folds", "3"], "--folds is for related species"),
-        (["--tree", "tree.nwk", "--fast"], "--fast does not go with --tree"),
+        (["--tree", "tree.nwk", "--outer", "3"], "--outer does not go with --tree"),
         (["--tree", "tree.nwk", "--depth", "2"], "--depth does not go with --tree"),
     ],
 )

@@ -356,6 +356,6 @@ def test_chains_that_keep_nothing_are_refused():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@contract([ABCClassifier(HardNetwork(2), **{**FEWEST, "calibration": 2}, random_state=0)], [])
+@contract(ABCClassifier(HardNetwork(2), **{**FEWEST, "calibration": 2}, random_state=0))
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

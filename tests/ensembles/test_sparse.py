@@ -231,6 +231,6 @@ def test_members_that_guess_hardly_change_the_consensus():
     assert auc(codes, table @ among[:25]) == pytest.approx(auc(codes, table @ alone), abs=0.02)
 
 
-@contract([SparseEnsemble(n_random=2)], [SparseEnsemble(method="dirichlet", n_random=2)])
+@contract(SparseEnsemble(n_random=2), SparseEnsemble(method="dirichlet", n_random=2))
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from parsimon.exceptions import CheckpointError, InterruptWarning, InvalidInputError, ScalingWarning
 from parsimon.features import ClusteringSelector
-from parsimon.features._clusterings import clustered
+from parsimon.features._clusterings import cluster_tables
 from tests.features.unsupervised_tables import IRIS, LATTICE, spirals, with_noise, with_nominal
 
 STARTS = np.random.default_rng(0).random((30, 3))
@@ -90,7 +90,7 @@ def test_all_subsets_are_as_good_as_by_scikit_learn():
         subsets = list(combinations(range(6), size))
         tables = np.stack([X.T[list(each)] for each in subsets])
         tables = tables - tables.mean(axis=2, keepdims=True)
-        found = clustered(tables, "k-means", MANY)
+        found = cluster_tables(tables, "k-means", MANY)
         for place, subset in enumerate(subsets):
             peer = KMeans(3, n_init=10, random_state=0).fit(X[:, subset])
             assert found.within[place] <= peer.inertia_ * (1 + 1e-9)
@@ -104,9 +104,9 @@ def test_all_subsets_are_as_good_as_by_scikit_learn():
 def test_a_table_has_the_same_groups_in_every_batch(clusterer):
     X = with_noise(3)
     tables = np.stack([X.T[list(each)] for each in combinations(range(7), 3)])
-    together = clustered(tables, clusterer, STARTS)
+    together = cluster_tables(tables, clusterer, STARTS)
     for place in (0, 11, 34):
-        alone = clustered(tables[[place]], clusterer, STARTS)
+        alone = cluster_tables(tables[[place]], clusterer, STARTS)
         for all_of_them, one in zip(together, alone, strict=True):
             assert np.array_equal(all_of_them[[place]], one, equal_nan=True)
 
@@ -115,7 +115,7 @@ def test_a_table_has_the_same_groups_in_every_batch(clusterer):
 @settings(max_examples=15, deadline=None)
 def test_single_link_is_that_of_scipy(seed, k, n_columns):
     X = np.random.default_rng(seed).normal(size=(25, n_columns))
-    found = clustered(X.T[None], "single link", np.zeros((1, k)))
+    found = cluster_tables(X.T[None], "single link", np.zeros((1, k)))
     tree = linkage(X, "single")
     assert found.longest_link[0] == pytest.approx(tree[-k, 2])
     assert same_groups(found.labels[0], fcluster(tree, k, "maxclust"))
@@ -123,7 +123,7 @@ def test_single_link_is_that_of_scipy(seed, k, n_columns):
 
 def test_mixtures_are_those_of_scikit_learn():
     X = StandardScaler().fit_transform(with_noise(1))
-    first = clustered(X.T[None], "k-means", STARTS).labels[0]
+    first = cluster_tables(X.T[None], "k-means", STARTS).labels[0]
     parts = [X[first == group] for group in range(3)]
     peer = GaussianMixture(
         3,
@@ -133,7 +133,7 @@ def test_mixtures_are_those_of_scikit_learn():
             np.linalg.inv(np.cov(part.T, bias=True) + 1e-6 * np.eye(5)) for part in parts
         ],
     ).fit(X)
-    found = clustered(X.T[None], "gaussian mixture", STARTS)
+    found = cluster_tables(X.T[None], "gaussian mixture", STARTS)
     assert np.mean(found.labels[0] == peer.predict(X)) > 0.98
 
 

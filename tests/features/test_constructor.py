@@ -363,7 +363,7 @@ def test_the_front_of_few_columns_is_that_of_all_subsets(seed, n_columns):
         warnings.simplefilter("ignore", ConstantPredictionWarning)
         front = search.fit(X, y).front_
     every = [s for k in range(1, n_columns + 1) for s in combinations(problem.originals, k)]
-    measured = np.vstack([problem.evaluated(every), [1, 0, 0]])
+    measured = np.vstack([problem.evaluate(every), [1, 0, 0]])
     expected = Front(measured * [problem.constant_error, 1, 1], front.names, ties="first")
     np.testing.assert_allclose(front.values, expected.values, rtol=1e-12)
 
@@ -374,7 +374,7 @@ def test_copies_of_a_feature_are_left_out(noisy):
         list(table), table.to_numpy(), y.to_numpy(), 0, rng=np.random.default_rng(0)
     )
     a, b = Expression.column("a"), Expression.column("b")
-    assert problem.reduced([a, 3 * a + 1, b, apply("sin", a / 100)]) == (a, b)
+    assert problem.reduce([a, 3 * a + 1, b, apply("sin", a / 100)]) == (a, b)
 
 
 def test_noise_alone_is_predicted_by_the_simplest_formula():
@@ -437,12 +437,8 @@ def test_quick_formulas():
 
 
 @contract(
-    [
-        ParetoConstructor(
-            "regression", max_iter=1, population_size=4, start="columns", random_state=0
-        )
-    ],
-    [ParetoConstructor("classification", max_iter=1, population_size=4, random_state=0)],
+    ParetoConstructor("regression", max_iter=1, population_size=4, start="columns", random_state=0),
+    ParetoConstructor("classification", max_iter=1, population_size=4, random_state=0),
 )
 @pytest.mark.filterwarnings("ignore:ParetoConstructor predicts")
 def test_scikit_learn_contract(estimator, check):

@@ -82,7 +82,7 @@ def test_other_scores_are_measured_one_by_one():
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_the_logistic_gradient_is_zero_in_every_fold(n_outputs):
     y = (TWO == "yes").astype(int) if n_outputs == 1 else THREE
-    table = LinearFolds.of(linear_form(LOGISTIC), X, y, FOLDS)
+    table = LinearFolds(linear_form(LOGISTIC), X, y, FOLDS)
     masks = MASKS[MASKS.sum(axis=1) == 2]
 
     def loss(weights, fold):
@@ -110,7 +110,7 @@ def test_many_columns_take_the_path_without_products(size):
     wide = rng.normal(size=(40, 60))
     y = (wide[:, 0] + 0.5 * rng.normal(size=40) > 0).astype(int)
     folds = [(np.arange(30), np.arange(30, 40))]
-    table = LinearFolds.of(linear_form(LOGISTIC), wide, y, folds)
+    table = LinearFolds(linear_form(LOGISTIC), wide, y, folds)
     masks = np.eye(60, dtype=bool) | (np.arange(60) < size - 1)
     (decisions,) = table.decisions(masks)
     for place in (5, 17, 59):
@@ -122,11 +122,11 @@ def test_many_columns_take_the_path_without_products(size):
 
 def test_newton_comes_back_from_a_bad_start():
     y = (TWO == "yes").astype(int)
-    table = LinearFolds.of(linear_form(LOGISTIC), X, y, FOLDS)
+    table = LinearFolds(linear_form(LOGISTIC), X, y, FOLDS)
     places = np.array([[0, 1, 4], [2, 3, 4]])
-    newton = _Newton.of(table, places, np.array([0, 1]))
-    plain = newton.minimised(np.zeros((2, 1, 3)))
-    far = newton.minimised(np.full((2, 1, 3), 25.0))
+    newton = _Newton(table, places, np.array([0, 1]))
+    plain = newton.minimise(np.zeros((2, 1, 3)))
+    far = newton.minimise(np.full((2, 1, 3), 25.0))
     np.testing.assert_allclose(plain, far, atol=1e-4)
 
 

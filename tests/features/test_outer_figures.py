@@ -1,7 +1,6 @@
 """Errors on rows that a search for features has not seen: those of refits, and chance on noise."""
 
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from parsimon.exceptions import ConstantPredictionWarning
 from parsimon.features import ParetoConstructor, ParetoSelector, StableSelector
 from parsimon.features._halves import fit_half, halve_rows
-from parsimon.features.column_cache import ColumnCache
+from parsimon.features.column_values import ColumnCache
 from parsimon.features.formula_model import InnerLearner
 from parsimon.features.series import SeriesExtractor
 from parsimon.features.series.tree_search import Targets
@@ -158,8 +157,8 @@ def test_forecasts_by_features_of_noise_do_not_beat_the_last_value():
     extractor = SeriesExtractor(task="forecast", max_features=5, cv=KFold(4))
     extractor.task_ = "forecast"
     targets = Targets.of_numbers(rng.normal(size=60))
-    search = SimpleNamespace(Z=rng.normal(size=(60, 800)), targets=targets)
-    assert not extractor._beats_last(search)
+    Z = rng.normal(size=(60, 800))
+    assert not extractor._beats_last(Z, targets)
     # A column that does tell is found.
-    search.Z[:, 7] += 2 * targets.T[:, 0]
-    assert extractor._beats_last(search)
+    Z[:, 7] += 2 * targets.T[:, 0]
+    assert extractor._beats_last(Z, targets)

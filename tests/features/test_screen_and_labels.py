@@ -4,7 +4,7 @@ from scipy import stats
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.features import FewColumnsClassifier, label_noise, regression_screen
-from parsimon.features._screen import moderated_scores, steady_share, target_columns
+from parsimon.features.screen import moderated_scores, steady_share, target_columns
 
 RNG = np.random.default_rng(0)
 

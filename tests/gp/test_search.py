@@ -20,7 +20,6 @@ from parsimon.kernels import (
     plain,
     structure,
 )
-from parsimon.kernels.form import same_structure
 from parsimon.pareto import Checkpoint
 from tests.contract import contract
 
@@ -28,8 +27,8 @@ SE = SquaredExponential
 
 
 @contract(
-    [KernelSearch(depth=1, cv=2, task="classification")],
-    [KernelSearch(depth=1, cv=2, task="regression")],
+    KernelSearch(depth=1, cv=2, task="classification"),
+    KernelSearch(depth=1, cv=2, task="regression"),
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
@@ -55,7 +54,7 @@ def test_a_planted_sum_and_interaction_of_a_number_are_found():
     X = rng.uniform(-2, 2, size=(100, 4))
     y = X[:, 0] + X[:, 1] * X[:, 2] + 0.2 * rng.normal(size=100)
     search = KernelSearch(depth=3, random_state=0).fit(X, y)
-    assert same_structure(search.best_kernel_, SE(0) + SE(1) * SE(2))
+    assert structure(search.best_kernel_) == structure(SE(0) + SE(1) * SE(2))
     assert "variable 1 alone, plus an interaction of variable 2 and variable 3" in search.describe()
     # The second term alone buys next to nothing, the third nearly all.
     assert search.front_.values[0].tolist() == [search.best_candidate_.error, 3]
@@ -241,7 +240,7 @@ def test_a_look_at_all_pairs_finds_a_pure_interaction():
     greedy = KernelSearch(choose="least_error", **options).fit(X, y)
     assert not greedy.structure_found_
     supported = KernelSearch(**options).fit(X, y)
-    assert same_structure(supported.best_kernel_, SE(0) * SE(1))
+    assert structure(supported.best_kernel_) == structure(SE(0) * SE(1))
     assert [one.kind for one in supported.claims_] == ["variable", "variable", "interaction"]
     assert all(one.certain for one in supported.claims_)
     tried = {str(structure(one.kernel)) for one in supported.history_.cross_validated}
@@ -285,7 +284,7 @@ def test_a_product_of_columns_that_say_nothing_alone_is_fitted():
     X = rng.normal(size=(300, 3))
     y = X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=300)
     search = KernelSearch(grow="supported", cv=3, random_state=0).fit(X, y)
-    assert same_structure(search.best_kernel_, SE(0) + SE(1) * SE(2))
+    assert structure(search.best_kernel_) == structure(SE(0) + SE(1) * SE(2))
     # The noise is a ninth of the variance; without the product more than half is left.
     assert search.best_candidate_.loo_error < 0.25
 
@@ -346,7 +345,7 @@ def test_a_straight_line_is_told_from_a_curve():
     assert isinstance(search.best_kernel_, Linear)
     labels = y > 1.5
     search = KernelSearch(("se", "lin"), depth=1, guide="bic", random_state=0).fit(X, labels)
-    assert same_structure(search.best_kernel_, Constant() + Linear(0))
+    assert structure(search.best_kernel_) == structure(Constant() + Linear(0))
 
 
 def test_periods_are_found():
@@ -362,7 +361,7 @@ def test_any_kernel_can_be_a_base_kernel(planted):
     search = KernelSearch(base, depth=1, choose="least_error", random_state=0).fit(X, y)
     names = {str(one.kernel) for one in search.first_layer_}
     assert len(names) == 5
-    assert same_structure(search.best_kernel_, SE((1, 2)))
+    assert structure(search.best_kernel_) == structure(SE((1, 2)))
 
 
 def test_guides_are_used(planted, searched):

@@ -126,7 +126,7 @@ def test_what_a_regression_leaves_out_of_the_matrix_changes_no_evidence(rows, ke
 def test_small_fits_have_one_thread(model, module, name, rows, monkeypatch):
     """Threads of linear algebra that wait for each other took 60 times as long on busy cores."""
     seen = []
-    inside = "_fit_chosen" if name == "fit_or_choose" else name
+    inside = "_fit_best" if name == "fit_or_choose" else name
     real = getattr(module, inside)
 
     def look(*given, **options):

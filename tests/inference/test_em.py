@@ -9,17 +9,13 @@ from scipy.stats import multivariate_normal
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.irls import logistic_mode
-from parsimon.inference.sparse_bayes.em import (
-    EMBernoulli,
-    EMGaussian,
-    em_classification,
-    em_regression,
-)
+from parsimon.inference.sparse_bayes._objectives import EMBernoulli, EMGaussian
 from parsimon.inference.sparse_bayes.spread import (
     distinct_columns,
     inverse_precision,
     posterior_spread,
 )
+from parsimon.inference.sparse_bayes.thinned import em_classification, em_regression
 
 
 def wave(seed=0, n_rows=40):
@@ -98,10 +94,11 @@ def test_rise_minus_fall_is_twice_the_gradient(kind, n_columns, smoothness):
     columns, theta = rng.normal(size=(8, n_columns)), rng.normal(size=n_columns)
     if kind == "bernoulli":
         labels, weights = (rng.random(8) > 0.5).astype(float), rng.uniform(0.5, 2, 8)
-        problem = EMBernoulli(columns, labels, weights, smoothness)
+        problem = EMBernoulli(columns, labels, weights, smoothness=smoothness)
     else:
         noise = 0.3 if kind == "fixed" else None
-        problem = EMGaussian(columns, rng.normal(size=8), 9.5, noise, smoothness)
+        targets = rng.normal(size=8)
+        problem = EMGaussian(columns, targets, 9.5, noise, smoothness=smoothness)
         theta = theta if kind == "fixed" else np.append(theta, -0.4)
     point = problem.evaluate(theta, None)
     step = 1e-5

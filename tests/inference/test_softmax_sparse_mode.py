@@ -17,7 +17,6 @@ from parsimon.inference.sparse_bayes.softmax import (
     softmax_given,
     softmax_latent,
     softmax_mode,
-    softmax_moderated,
     softmax_scores,
 )
 from parsimon.kernels import Linear
@@ -162,7 +161,9 @@ def test_a_precision_of_zero_leaves_finite_predictions():
     assert result.log_evidence == -np.inf
     nearly = softmax_given(design, codes, 3, np.maximum(alpha * [0, 1, 1], 1e-9))
     np.testing.assert_allclose(
-        softmax_moderated(result, design, 3), softmax_moderated(nearly, design, 3), atol=1e-4
+        softmax_average(softmax_latent(result, design, 3)),
+        softmax_average(softmax_latent(nearly, design, 3)),
+        atol=1e-4,
     )
 
 
@@ -219,6 +220,6 @@ def test_uncertainty_moderates():
     far = 50 * design
     plain, moderated = (
         softmax(softmax_scores(result, far, 3), axis=1),
-        softmax_moderated(result, far, 3),
+        softmax_average(softmax_latent(result, far, 3)),
     )
     assert moderated.max(axis=1).mean() < plain.max(axis=1).mean() - 0.02

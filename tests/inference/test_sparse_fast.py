@@ -18,12 +18,12 @@ from parsimon.inference.sparse_bayes import (
     sparse_regression,
 )
 from parsimon.inference.sparse_bayes.design import scaled_columns
-from parsimon.inference.sparse_bayes.em import em_classification, em_regression
 from parsimon.inference.sparse_bayes.fast import spanning_columns
 from parsimon.inference.sparse_bayes.gradients import (
     laplace_design_gradient,
     regression_design_gradient,
 )
+from parsimon.inference.sparse_bayes.thinned import em_classification, em_regression
 
 FITS = (sparse_regression, sparse_classification)
 

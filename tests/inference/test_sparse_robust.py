@@ -14,7 +14,7 @@ from parsimon.inference.sparse_bayes import (
     sparse_classification,
     sparse_regression,
 )
-from parsimon.inference.sparse_bayes._mode import sparse_mode
+from parsimon.inference.sparse_bayes.gradients import sparse_mode
 
 
 def wave(n=60, noise=0.1, seed=0):

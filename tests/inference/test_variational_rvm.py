@@ -9,15 +9,17 @@ from scipy.special import log_expit, logsumexp
 from scipy.stats import gamma, multivariate_normal, norm
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.sparse_bayes.averaged import (
+from parsimon.inference.sparse_bayes._objectives import (
     BernoulliBound,
     GaussianBound,
     Hyperprior,
     gamma_divergence,
+)
+from parsimon.inference.sparse_bayes.thinned import (
+    em_regression,
     variational_classification,
     variational_regression,
 )
-from parsimon.inference.sparse_bayes.em import em_regression
 
 
 def wave(seed=0, n_rows=40):

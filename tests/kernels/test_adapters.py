@@ -25,11 +25,11 @@ from parsimon.kernels import (
     Sigmoid,
     SquaredExponential,
     from_sklearn,
+    structure,
     to_sklearn,
 )
 from parsimon.kernels._sklearn_kernel import KernelAdapter
 from parsimon.kernels.adapters import as_kernel
-from parsimon.kernels.form import same_structure
 from tests.kernels.examples import DEFINITE, X, Y, identify
 
 SE = SquaredExponential
@@ -52,7 +52,7 @@ def test_expressions_on_all_columns_become_scikit_learns_own(kernel):
     np.testing.assert_allclose(np.sort(theirs.theta), np.sort(kernel.theta), atol=1e-12)
     back = from_sklearn(theirs)
     np.testing.assert_allclose(back.gram(X, Y), kernel.gram(X, Y), rtol=1e-10)
-    assert same_structure(back, kernel)
+    assert structure(back) == structure(kernel)
     assert back.n_theta == kernel.n_theta
 
 

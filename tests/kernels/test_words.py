@@ -1,8 +1,7 @@
 """What a kernel is called."""
 
 import pytest
-from hypothesis import given, settings
-from matplotlib.mathtext import MathTextParser
+from hypothesis import given
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.kernels import (
@@ -17,7 +16,7 @@ from parsimon.kernels import (
     plain,
     spoken,
 )
-from parsimon.kernels.words import latex, name_theta
+from parsimon.kernels.words import name_theta
 from tests.kernels.examples import LEAVES, combinations_of
 
 SE = SquaredExponential
@@ -33,23 +32,6 @@ def test_plain():
     assert plain(SE((0, 2)) * Periodic(1) + Linear(), NAMES) == (
         "SE(glucose, age) × PER(BMI) + LIN"
     )
-
-
-def test_latex():
-    assert latex(worked) == (
-        r"\mathrm{SE}_{1} \times \left(\mathrm{SE}_{2} + \mathrm{SE}_{3}\right)"
-    )
-    assert latex(SE((0, 2))) == r"\mathrm{SE}_{1,3}"
-    assert latex(SE(0), ["a & #1"]) == r"\mathrm{SE}_{\mathrm{a\ \&\ \#1}}"
-    assert latex(SE(0) + Constant(), ["a_b %"]) == (r"\mathrm{SE}_{\mathrm{a\_b\ \%}} + \mathrm{C}")
-
-
-@settings(max_examples=50)
-@given(combinations_of(LEAVES))
-def test_latex_can_be_typeset(kernel):
-    names = ["glucose", "body_mass", "50% more", "{x^2} $ ~ \\"]
-    for text in (latex(kernel), latex(kernel, names)):
-        assert MathTextParser("path").parse(f"${text}$").width > 0
 
 
 def test_the_worked_example_is_spoken():
@@ -131,6 +113,6 @@ def test_no_two_hyperparameters_have_one_name(kernel):
 
 
 def test_too_few_names():
-    for write in (plain, latex, spoken, name_theta):
+    for write in (plain, spoken, name_theta):
         with pytest.raises(InvalidInputError, match=r"uses column 3 .* only 2 names"):
             write(SE(3), ["a", "b"])

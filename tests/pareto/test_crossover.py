@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto.space import Bits, Box, Integers
 from parsimon.pareto.variation import (
-    KPointCrossover,
     SimulatedBinaryCrossover,
     UniformCrossover,
     cross,
@@ -21,9 +20,7 @@ def zeros_and_ones(n, width=10):
 
 
 @given(
-    operator=st.sampled_from(
-        [UniformCrossover(), UniformCrossover(swap=0.1), KPointCrossover(), KPointCrossover(k=5)]
-    ),
+    operator=st.sampled_from([UniformCrossover(), UniformCrossover(swap=0.1)]),
     seed=st.integers(0, 2**32),
 )
 def test_swapping_crossovers_keep_the_two_values_of_every_variable(operator, seed):
@@ -40,25 +37,6 @@ def test_uniform_crossover_swaps_at_its_rates(swap, rate, rng):
     assert child.mean() == pytest.approx(rate * swap, abs=0.015)
     untouched = (child == 0).all(axis=1).mean()
     assert untouched == pytest.approx(1 - rate + rate * (1 - swap) ** 10, abs=0.03)
-
-
-@pytest.mark.parametrize("k", [1, 2, 5, 9])
-def test_k_point_crossover_cuts_k_times_at_places_that_are_equally_likely(k, rng):
-    child, _ = KPointCrossover(k=k, rate=1)(*zeros_and_ones(5000), UNIT, rng)
-    cuts = np.diff(child, axis=1) != 0
-    assert (cuts.sum(axis=1) == k).all()
-    np.testing.assert_allclose(cuts.mean(axis=0), k / 9, atol=0.035)
-    assert (child[:, 0] == 0).all()
-
-
-def test_more_cuts_than_places_cut_everywhere(rng):
-    child, _ = KPointCrossover(k=50, rate=1)(*zeros_and_ones(1, width=5), UNIT, rng)
-    np.testing.assert_array_equal(child, [[0, 1, 0, 1, 0]])
-
-
-def test_k_point_crossover_leaves_pairs_alone_at_its_rate(rng):
-    child, _ = KPointCrossover(k=3, rate=0.6)(*zeros_and_ones(5000), UNIT, rng)
-    assert child.any(axis=1).mean() == pytest.approx(0.6, abs=0.03)
 
 
 def test_simulated_binary_crossover_takes_half_the_variables_of_crossed_pairs(rng):
@@ -149,8 +127,6 @@ def test_the_default_suits_the_space(space, kind):
     [
         (lambda: UniformCrossover(rate=2), "rate must be between 0 and 1"),
         (lambda: UniformCrossover(swap=-1), "swap must be between 0 and 1"),
-        (lambda: KPointCrossover(k=0), "k must be an integer of at least 1"),
-        (lambda: KPointCrossover(rate=2), "rate must be between 0 and 1"),
         (lambda: SimulatedBinaryCrossover(eta=-1), "eta must be zero or a positive number"),
         (lambda: SimulatedBinaryCrossover(rate=2), "rate must be between 0 and 1"),
         (

@@ -12,7 +12,6 @@ from parsimon.pareto.variation import (
     GaussianMutation,
     HybridMutation,
     IntegerReset,
-    KPointCrossover,
     OneFifthRule,
     PolynomialMutation,
     SwitchMutation,
@@ -79,7 +78,7 @@ def test_three_objectives_are_searched_to_the_same_bits_without_the_compiled_loo
     assert_same_search(nsga2(dtlz2, box, random_state=0, **options), first)
 
 
-@pytest.mark.parametrize("crossover", [UniformCrossover(), KPointCrossover(k=2), None])
+@pytest.mark.parametrize("crossover", [UniformCrossover(), None])
 def test_all_of_a_known_front_of_bits_is_found(crossover):
     result = nsga2(
         leading_and_trailing,

@@ -8,7 +8,7 @@ from parsimon.phylo import P3CA, PhyloPCA, brownian_traits, covariance, read_tre
 from tests.contract import contract
 
 
-@contract([PhyloPCA(), P3CA()], [PhyloPCA(mode="correlation"), P3CA(centre="sample")])
+@contract(PhyloPCA(), P3CA(), PhyloPCA(mode="correlation"), P3CA(centre="sample"))
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

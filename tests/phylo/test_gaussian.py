@@ -164,3 +164,9 @@ def test_rows_that_do_not_fit_are_refused():
         TreeGaussian(tree).whiten([1.0, np.nan])
     with pytest.raises(InvalidInputError, match="more than one row"):
         TreeGaussian(tree, tips=np.array([0, 0]))
+
+
+def test_another_model_on_the_same_tips_needs_no_new_schedule():
+    tree = yule_tree(12, random_state=0)
+    some = TreeGaussian(tree, tips=np.arange(5))
+    assert some.with_model(Model(pagel_lambda=0.5)).schedule is some.schedule

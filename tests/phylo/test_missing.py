@@ -9,8 +9,7 @@ from scipy.stats import multivariate_normal
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import Model, TreeGaussian, read_tree, yule_tree
-from parsimon.phylo._matrix_normal import low_rank, matrix_log_likelihood, moments
-from parsimon.phylo._missing import (
+from parsimon.phylo._matrix_normal import (
     CellOptions,
     PartialTable,
     branches_of,
@@ -19,6 +18,9 @@ from parsimon.phylo._missing import (
     expectation,
     fit_cells,
     fit_lambda,
+    low_rank,
+    matrix_log_likelihood,
+    moments,
     star,
 )
 from tests.phylo.strategies import trees

@@ -11,7 +11,6 @@ from sklearn.metrics import roc_curve
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.roc import area_under, roc_hull, roc_points
-from parsimon.roc.curve import reverse_below_diagonal
 
 rates = st.lists(st.tuples(*[st.integers(0, 12)] * 2), min_size=1, max_size=12)
 labels = st.lists(st.booleans(), min_size=2, max_size=25).filter(lambda y: 0 < sum(y) < len(y))
@@ -133,24 +132,6 @@ def test_hull_of_points_below_the_diagonal_is_the_diagonal():
     np.testing.assert_array_equal(hull.rows, [-1, -1])
 
 
-def test_reversing_moves_points_above_the_diagonal():
-    turned = reverse_below_diagonal([0.9, 0.1, 0.3], [0.2, 0.8, 0.3])
-    np.testing.assert_allclose(turned.fpr, [0.1, 0.1, 0.3])
-    np.testing.assert_allclose(turned.tpr, [0.8, 0.8, 0.3])
-    np.testing.assert_array_equal(turned.reversed, [True, False, False])
-
-
-@given(labels, st.data())
-def test_reversing_equals_reversed_predictions(y, data):
-    predicted = np.array(data.draw(st.lists(st.booleans(), min_size=len(y), max_size=len(y))))
-    one = roc_points(y, predicted, thresholds=[0.5])
-    turned = reverse_below_diagonal(one.fpr, one.tpr)
-    used = ~predicted if turned.reversed[0] else predicted
-    again = roc_points(y, used, thresholds=[0.5])
-    np.testing.assert_allclose([turned.fpr, turned.tpr], [again.fpr, again.tpr])
-    assert turned.tpr[0] >= turned.fpr[0]
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -179,7 +160,7 @@ def test_reversing_equals_reversed_predictions(y, data):
         (lambda: roc_points([], []), "y_true must be one list of labels"),
         (lambda: roc_hull([0.1, 0.2], [0.3]), "2 entries and tpr has 1"),
         (lambda: roc_hull([0.1], [1.3]), "tpr must lie between 0 and 1"),
-        (lambda: reverse_below_diagonal([-0.1], [0.3]), "fpr must lie between 0 and 1"),
+        (lambda: roc_hull([-0.1], [0.3]), "fpr must lie between 0 and 1"),
     ],
 )
 def test_unusable_input_is_named(call, message):

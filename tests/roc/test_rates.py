@@ -4,7 +4,6 @@ from sklearn.metrics import confusion_matrix
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.roc import confusion_rates, expected_cost
-from parsimon.roc.costs import cheapest_labels
 
 # Clark (2011), table 2.1: rows predicted, columns true, for squares, stars and triangles.
 SHAPES = ["square", "star", "triangle"]
@@ -60,16 +59,6 @@ def test_two_class_costs_are_the_equations_of_the_source():
     )
 
 
-def test_cheapest_labels_cost_least_among_all_labels(rng):
-    probabilities = rng.dirichlet(np.ones(3), 40)
-    costs = rng.random((3, 3))
-    chosen = cheapest_labels(probabilities, costs)
-    for row, label in zip(probabilities, chosen, strict=True):
-        assert label == min(range(3), key=lambda j: sum(row[i] * costs[i, j] for i in range(3)))
-    named = cheapest_labels(probabilities, costs, labels=["x", "y", "z"])
-    np.testing.assert_array_equal(named, np.array(["x", "y", "z"])[chosen])
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -85,7 +74,6 @@ def test_cheapest_labels_cost_least_among_all_labels(rng):
             lambda: confusion_rates([0, 1], [0, 1]).cost(np.eye(2), priors=[0.5, 0.6]),
             "add up to 1",
         ),
-        (lambda: cheapest_labels([[0.5, 0.5]], np.eye(2), labels=["a"]), "1 labels .* 2 columns"),
     ],
 )
 def test_unusable_input_is_named(call, message):

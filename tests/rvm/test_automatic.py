@@ -11,11 +11,13 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
+from parsimon.inference.likelihoods import positive_probability
+from parsimon.inference.posterior import Latent
 from parsimon.kernels import Laplacian, SquaredExponential
 from parsimon.rvm import RVC, RVR
 from parsimon.rvm._automatic import deal_out, dealt, shared_weights
-from parsimon.rvm._calibration import Calibration, fitted_calibration
-from parsimon.rvm._classes import averaged_log_odds, moderated_probability
+from parsimon.rvm._calibration import Calibration, fit_calibration
+from parsimon.rvm._classes import averaged_log_odds
 from parsimon.rvm._machine import FarVariance
 
 
@@ -224,7 +226,7 @@ def test_a_pickle_has_no_training_rows_and_nearly_their_variance(monkeypatch):
 def test_fast_log_odds_are_those_of_the_integral():
     mean, variance = np.meshgrid(np.linspace(-20, 20, 41), np.r_[0.0, np.geomspace(1e-3, 1e4, 15)])
     found = averaged_log_odds(mean, variance)
-    less = moderated_probability(-np.abs(mean), variance)
+    less = positive_probability(Latent(-np.abs(mean), variance), link="logit")
     np.testing.assert_allclose(np.abs(found), np.log1p(-less) - np.log(less), atol=3e-4)
     np.testing.assert_array_equal(np.sign(found), np.sign(mean))
 
@@ -251,7 +253,7 @@ def test_calibration_finds_the_slope_shift_and_trust_that_were_there(trust):
     latent = np.column_stack([6.0 * rng.normal(size=4000), rng.exponential(30.0, size=4000)])
     score = latent[:, 0] / np.sqrt(1.0 + trust * np.pi / 8.0 * latent[:, 1])
     codes = (rng.random(4000) < expit(0.5 * score - 1.0)).astype(int)
-    found = fitted_calibration(latent, codes, np.ones(4000))
+    found = fit_calibration(latent, codes, np.ones(4000))
     assert found.trust == trust
     assert found.slope == pytest.approx(0.5, abs=0.06)
     assert found.shift == pytest.approx([-1.0], abs=0.15)
@@ -262,7 +264,7 @@ def test_calibration_finds_the_slope_shift_and_trust_that_were_there(trust):
 def test_classes_that_are_told_apart_without_error_get_no_endless_slope():
     mean = np.linspace(-2.0, 2.0, 40)
     latent = np.column_stack([mean, np.zeros(40)])
-    found = fitted_calibration(latent, (mean > 0).astype(int), np.ones(40))
+    found = fit_calibration(latent, (mean > 0).astype(int), np.ones(40))
     share = expit(found.scores(latent)[:, 0])
     assert share.max() < 1.0 - 1.0 / 200
     assert share.min() > 1.0 / 200

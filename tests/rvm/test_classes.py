@@ -22,7 +22,6 @@ from parsimon.rvm._sweep import (
 )
 from parsimon.rvm.classifier import RVC
 from parsimon.rvm.pareto import ParetoRVC
-from tests.contract import contract
 
 
 @pytest.mark.parametrize(("n_classes", "n_levels"), [(2, 5), (3, 4), (4, 3), (6, 2)])
@@ -198,7 +197,6 @@ def test_the_printed_complexity_is_searched(stripes):
         ({"complexity": "size"}, 'complexity must be "active" or'),
         ({"scheme": 1}, "number of folds must be an integer of at least 2"),
         ({"scheme": np.arange(7)}, "There are 60 rows but the folds have shape"),
-        ({"mutations": 0}, "mutations must be an integer"),
     ],
     ids=str,
 )
@@ -262,8 +260,3 @@ def test_a_rule_may_ask_for_one_class(searched, iris):
 def test_what_is_for_two_classes_is_refused(iris):
     with pytest.raises(InvalidInputError, match="is for two classes, got 3"):
         ParetoRVC(max_iter=2, cv="swap").fit(*iris)
-
-
-@contract([], [ParetoRVC(cv=2, max_iter=10, thresholds=0.1)])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)

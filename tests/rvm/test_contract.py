@@ -18,24 +18,12 @@ VARIANTS = [
     RVR("precomputed", noise=0.1),
     RVR("features", algorithm="em", bias=False),
     RVR("features", algorithm="variational", far_variance=False),
+    RVC(),
+    RVR(),
 ]
 
 
-def expected_failures(estimator):
-    if not isinstance(estimator, RVC) or estimator.kernel != "precomputed":
-        return {}
-    return {
-        "check_decision_proba_consistency": "scikit-learn gives features where pairwise "
-        "estimators take similarities"
-    }
-
-
-@contract(
-    [RVC("features"), RVR("features")],
-    VARIANTS,
-    choosing=[RVC(), RVR()],
-    expected_failed_checks=expected_failures,
-)
+@contract(RVC("features"), RVR("features"), *VARIANTS)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -6,7 +6,7 @@ from sklearn.metrics import log_loss
 
 from parsimon.rvm import RVR, ParetoRVC, _solutions
 from parsimon.rvm._automatic import Trials, deal_out
-from parsimon.rvm._calibration import fitted_calibration
+from parsimon.rvm._calibration import fit_calibration
 from parsimon.rvm._machine import posterior_given
 
 
@@ -33,16 +33,19 @@ def test_a_solution_is_calibrated_by_refits_without_the_rows(solutions):
     model = own.models[own.which[row]]
     assert len(model.active)
     assert found.slope > 0
-    columns, parts = own.basis.columns(model.active).design(own.X), deal_out(own.codes, own.weights)
+    columns, parts = (
+        own.basis.columns(model.active).design(own.table.X),
+        deal_out(own.table.codes, own.table.weights),
+    )
     scores = np.empty((len(parts.rows), 1))
     for fold in range(parts.n_folds):
         held = parts.rows[parts.folds == fold]
-        rest = np.setdiff1d(np.arange(len(own.codes)), held)
-        labels = own.codes[rest].astype(float)
+        rest = np.setdiff1d(np.arange(len(own.table.codes)), held)
+        labels = own.table.codes[rest].astype(float)
         mean = posterior_given(columns[rest], labels, model.alpha, row_weights=np.ones(len(rest)))
         scores[parts.folds == fold, 0] = columns[held] @ mean.mean
     latent = np.hstack([scores, np.zeros_like(scores)])
-    expected = fitted_calibration(latent, own.codes[parts.rows], parts.weights, (0.0,))
+    expected = fit_calibration(latent, own.table.codes[parts.rows], parts.weights, (0.0,))
     assert found.slope == pytest.approx(expected.slope, rel=1e-4)
     np.testing.assert_allclose(found.shift, expected.shift, atol=1e-4)
 

@@ -12,7 +12,11 @@ from parsimon.rvm.pareto import ParetoRVC
 from tests.contract import contract
 
 
-@contract([ParetoRVC(max_iter=10)], [ParetoRVC(cv=None, max_iter=10, choose="accuracy")])
+@contract(
+    ParetoRVC(max_iter=10),
+    ParetoRVC(cv=None, max_iter=10, choose="accuracy"),
+    ParetoRVC(cv=2, max_iter=10, thresholds=0.1),
+)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -8,6 +8,7 @@ import pandas as pd
 from parsimon.gp import KernelSearch
 from parsimon.statistician.families import Question
 from parsimon.statistician.families.gp import KernelResult
+from parsimon.statistician.prepare.recipes import VariableSource, describe_variables
 
 
 def table(columns):
@@ -34,6 +35,14 @@ def result_of(X, y, *, seed=0, rows=None, **options):
         seed=np.random.SeedSequence(seed),
     )
     return KernelResult(question=question, search=search)
+
+
+def variables_of(result):
+    """Return the columns of a question as the variables that they are."""
+    X = result.question.X
+    kinds = {name: "indicator" if X[name].nunique() == 2 else "number" for name in X}
+    sources = [VariableSource(name=name, column=name, kind=kinds[name]) for name in X]
+    return describe_variables(X, sources)
 
 
 def asked(result, **changes):

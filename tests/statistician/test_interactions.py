@@ -3,15 +3,14 @@ import pytest
 
 from parsimon.gp import GPClassifier
 from parsimon.gp._memory import FailedFit
-from parsimon.kernels import Linear, Periodic, SquaredExponential
-from parsimon.kernels.form import same_structure
+from parsimon.kernels import Linear, Periodic, SquaredExponential, structure
 from parsimon.statistician.families.gp import _parts
 from parsimon.statistician.families.gp._parts import (
     interaction_findings,
-    separated,
+    separate,
     variable_findings,
 )
-from tests.statistician.questions import result_of, table
+from tests.statistician.questions import result_of, table, variables_of
 
 SE = SquaredExponential
 
@@ -26,13 +25,15 @@ def exclusive():
 
 
 def test_exclusive_or_is_an_interaction_of_variables_that_say_nothing_alone(exclusive):
-    assert same_structure(exclusive.search.best_kernel_, SE(0) * SE(1))
+    assert structure(exclusive.search.best_kernel_) == structure(SE(0) * SE(1))
     [one] = interaction_findings(exclusive)
     assert one.variables == ("left", "right")
     assert one.additive.symbols == "SE_1 + SE_2"
     assert one.log_bayes_factor > 5
     assert one.gain > 0.2
-    assert all(single.band != "strong" for single in variable_findings(exclusive))
+    assert all(
+        single.band != "strong" for single in variable_findings(exclusive, variables_of(exclusive))
+    )
 
 
 def test_the_gain_and_the_factor_are_differences_to_the_sum(exclusive):
@@ -117,7 +118,7 @@ def test_separated_factors_share_the_variance_of_the_product():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 3)) * [1.0, 10.0, 1.0] + [0.0, 50.0, 0.0]
     product = SE(0, variance=12.0) * Linear(1, centre=50.0) * SE(2) * Periodic(2)
-    parts = separated(product, X)
+    parts = separate(product, X)
     assert [str(part) for part in parts] == ["SE_1", "LIN_2", "SE_3 × PER_3"]
     level = product.diagonal(X).mean()
     for part in parts:

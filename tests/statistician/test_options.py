@@ -1,7 +1,7 @@
 import pytest
 
 from parsimon.exceptions import InvalidInputError
-from parsimon.statistician.analysis_options import AnalysisOptions
+from parsimon.statistician._table_kind import TableKind
 from parsimon.statistician.families.kernel_search import as_base
 from parsimon.statistician.time_budget import TimeBudget
 
@@ -20,15 +20,15 @@ from parsimon.statistician.time_budget import TimeBudget
 )
 def test_bad_options_are_refused(changes, message):
     with pytest.raises(InvalidInputError, match=message):
-        AnalysisOptions(**changes)
+        TableKind(target="y", **changes)
 
 
 def test_fast_means_a_shallow_search_without_outer_folds():
-    assert (AnalysisOptions().n_outer, AnalysisOptions().kernels.depth_for(9)) == (None, 4)
-    fast = AnalysisOptions(fast=True)
+    assert (TableKind(target="y").n_outer, TableKind(target="y").kernels.depth_for(9)) == (None, 4)
+    fast = TableKind(target="y", fast=True)
     assert (fast.n_outer, fast.kernels.depth_for(9)) == (0, 2)
-    assert AnalysisOptions().kernels.depth_for(1) == 1
-    assert AnalysisOptions(depth=3, fast=True).kernels.depth_for(1) == 3
+    assert TableKind(target="y").kernels.depth_for(1) == 1
+    assert TableKind(target="y", depth=3, fast=True).kernels.depth_for(1) == 3
 
 
 @pytest.mark.parametrize("base", ["se,rbf", "", ","])

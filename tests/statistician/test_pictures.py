@@ -18,7 +18,7 @@ from parsimon.statistician.families.gp._parts import (
 )
 from parsimon.statistician.measure import front_models
 from parsimon.statistician.study import data_picture, searched_model, study_figures
-from tests.statistician.questions import asked, result_of, table
+from tests.statistician.questions import asked, result_of, table, variables_of
 
 HOSTILE = "<script>$x$</script>"
 
@@ -39,7 +39,7 @@ def study_of(subject):
         knee=knee,
         chosen=chosen,
         front_variables=by_variables,
-        variables=variable_findings(subject),
+        variables=variable_findings(subject, variables_of(subject)),
         components=component_findings(subject),
         interactions=interaction_findings(subject),
         search=KernelSearchFindings(

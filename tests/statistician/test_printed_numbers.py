@@ -1,7 +1,6 @@
 """Every number of ten reports, computed again from the table or from recorded predictions."""
 
 import re
-from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,7 +14,7 @@ from parsimon.gp import GPClassifier
 from parsimon.report.data import to_json
 from parsimon.report.markdown import to_markdown
 from parsimon.report.sections import write
-from parsimon.statistician import analyse
+from parsimon.statistician import _table_kind, analyse
 from parsimon.statistician.prepare import Preparer
 
 THIN = "\u202f"
@@ -104,9 +103,7 @@ TABLES = {
 def report(request):
     make, target, options = TABLES[request.param]
     recorded = []
-    # The function of that name hides the module.
-    analysing = import_module("parsimon.statistician.analyse")
-    plain = analysing.folds_of
+    plain = _table_kind.folds_of
 
     def recording(name, questions, answers, looked):
         folds = plain(name, questions, answers, looked)
@@ -115,7 +112,7 @@ def report(request):
         return folds
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(analysing, "folds_of", recording)
+        patch.setattr(_table_kind, "folds_of", recording)
         analysis = analyse(make(), target, depth=1, n_jobs=1, **options)
     frame = make()
     text = to_markdown(write(analysis.findings)).replace(THIN, " ").replace("−", "-")

@@ -24,7 +24,7 @@ from parsimon.statistician import analyse
 from parsimon.statistician.families import model_size
 from parsimon.statistician.families.gp import _kernel_result
 from parsimon.statistician.prepare.preparation import Preparer, Screener
-from parsimon.statistician.saving import FORMAT_VERSION, load_model, restored, save_model, stored
+from parsimon.statistician.saving import FORMAT_VERSION, load_model, restore, save_model, store
 from parsimon.statistician.table_model import TableModel
 
 RNG = np.random.default_rng(0)
@@ -159,7 +159,7 @@ def test_ranges_come_back(tmp_path):
 
 def test_what_is_shared_stays_shared():
     seed = np.random.SeedSequence(3)
-    first, second = restored(stored([seed, (seed, {1: seed})]))
+    first, second = restore(store([seed, (seed, {1: seed})]))
     assert first is second[0]
     assert first is second[1][1]
 

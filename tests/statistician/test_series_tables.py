@@ -6,10 +6,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.series import SeriesTable
 from parsimon.report.sections import summary_lines
-from parsimon.statistician import analyse_series, series_analysis
+from parsimon.statistician import analyse_series
 from parsimon.statistician.families.series_families import (
     NearestSeries,
-    stretched,
+    stretch,
     warped_distances,
 )
 from parsimon.statistician.series_tables import read_series, series_columns, target_of_series
@@ -108,7 +108,7 @@ def test_the_nearest_series_is_that_of_scikit_learn():
 
 def test_series_are_stretched_along_straight_lines():
     table = SeriesTable([[0.0, 1.0, 2.0], [0.0, 2.0], [5.0]])
-    assert stretched(table, 5).tolist() == [
+    assert stretch(table, 5).tolist() == [
         [0.0, 0.5, 1.0, 1.5, 2.0],
         [0.0, 0.5, 1.0, 1.5, 2.0],
         [5.0] * 5,
@@ -149,10 +149,10 @@ def test_a_fast_page_about_series_has_fewer_outer_folds(monkeypatch, options, n_
     class Over(Exception):
         pass
 
-    def searched(*_, outer, **__):
-        raise Over(outer)
+    def planned(question, n_folds, seed):
+        raise Over(n_folds)
 
-    monkeypatch.setattr(series_analysis, "_searched", searched)
+    monkeypatch.setattr("parsimon.statistician._walk.plan_folds", planned)
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 6))).rename(columns=str)
     with pytest.raises(Over, match=f"^{n_folds}$"):
         analyse_series(frame.assign(kind=np.tile(["u", "v"], 6)), "kind", **options)

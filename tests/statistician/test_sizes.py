@@ -36,13 +36,13 @@ from parsimon.features import parse
 from parsimon.features.expressions import Expression
 from parsimon.features.operations import OPERATIONS
 from parsimon.features.series import SeriesExtractor
-from parsimon.features.series.smooth import smooth_kernel
+from parsimon.features.series.series_model import smooth_kernel
 from parsimon.features.series.tree_methods import METHODS
 from parsimon.kernels import SquaredExponential
 from parsimon.statistician.families import model_size
 from parsimon.statistician.families._size import (
     ModelSize,
-    _written_numbers,
+    _count_numbers,
     linear_freedom,
     machine_freedom,
     size_of_numbers,
@@ -78,7 +78,7 @@ def divergence(fitted, y, step=1e-5):
     [("exp(a - b)", 0), ("-a*b", 0), ("a - 1", 1), ("exp(2*a - b)", 1), ("log(0.5 - a/3)", 2)],
 )
 def test_a_minus_is_no_number_of_a_formula(formula, numbers):
-    assert _written_numbers(parse(formula)) == numbers
+    assert _count_numbers(parse(formula)) == numbers
 
 
 @pytest.mark.parametrize("alpha", [0.1, 5.0, 300.0])

@@ -14,7 +14,7 @@ from parsimon.statistician.families.gp import _kernel_result as kernel_result
 from parsimon.statistician.outer_folds import FoldResult, importance_findings
 from parsimon.statistician.study import study_of
 from parsimon.statistician.time_budget import OutOfTimeError, TimeBudget, TimedSteps
-from tests.statistician.questions import result_of, table
+from tests.statistician.questions import result_of, table, variables_of
 
 
 def test_describing_has_a_share_of_what_is_left(clock):
@@ -68,12 +68,12 @@ def test_without_time_sums_are_not_fitted_and_the_study_says_so(product, monkeyp
     monkeypatch.setattr(
         KernelSearch, "judge", lambda search, kernel: judged.append(kernel) or real(search, kernel)
     )
-    study, _ = study_of(product, time_limit=0.0)
+    study, _ = study_of(product, variables_of(product), time_limit=0.0)
     assert judged == []
     assert study.left_out == ("sums of parts", "interactions beside sums")
     assert study.interactions == ()
     assert len(study.components) == 2
-    whole = product.describe(())
+    whole = product.describe(variables_of(product))
     assert judged
     assert whole.left_out == ()
     assert len(whole.interactions) == 1

@@ -6,7 +6,7 @@ import pytest
 
 from parsimon.report.findings import Variable
 from parsimon.statistician.families.gp._parts import band_of, variable_findings
-from tests.statistician.questions import result_of, table
+from tests.statistician.questions import result_of, table, variables_of
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +29,11 @@ def searched():
 
 @pytest.fixture(scope="module")
 def found(searched):
-    return {one.variable.name: one for one in variable_findings(searched)}
+    return {one.variable.name: one for one in variable_findings(searched, variables_of(searched))}
 
 
 def test_every_column_that_varies_has_a_finding_in_the_order_of_error(searched):
-    findings = variable_findings(searched)
+    findings = variable_findings(searched, variables_of(searched))
     assert {one.variable.name for one in findings} == {"a", "b", "c", "d"}
     keys = [(one.model.error, one.model.negative_log_evidence) for one in findings]
     assert keys == sorted(keys)
@@ -61,7 +61,8 @@ def test_variables_are_described_by_their_numbers_or_as_they_are_known(found, se
     known = Variable(
         name="a", column="when", kind="date", minimum=0, maximum=1, mean=0.5, deviation=0.1
     )
-    again = {one.variable.name: one for one in variable_findings(searched, (known,))}
+    variables = (known, *variables_of(searched)[1:])
+    again = {one.variable.name: one for one in variable_findings(searched, variables)}
     assert again["a"].variable is known
     assert again["b"] == found["b"]
 
@@ -88,7 +89,8 @@ def test_a_number_has_shares_of_variance():
     rng = np.random.default_rng(1)
     X = table({"a": rng.normal(size=60), "b": rng.normal(size=60)})
     y = 500 - 40 * X["a"] + 20 * rng.normal(size=60)
-    first, second = variable_findings(result_of(X, y, base=("se", "lin"), depth=1, guide="nlml"))
+    result = result_of(X, y, base=("se", "lin"), depth=1, guide="nlml")
+    first, second = variable_findings(result, variables_of(result))
     assert first.variable.name == "a"
     assert first.model.error == pytest.approx(1 - np.corrcoef(X["a"], y)[0, 1] ** 2, abs=0.05)
     assert second.band in ("little", "none")
@@ -101,7 +103,9 @@ def test_a_column_that_was_only_fitted_is_cross_validated_and_one_that_failed_is
     layer[-1] = replace(layer[-1], judged_by="failed", error=math.nan)
     changed = replace(history, levels=(tuple(layer),))
     search = _with_history(searched.search, changed)
-    names = {one.variable.name: one for one in variable_findings(replace(searched, search=search))}
+    result = replace(searched, search=search)
+    findings = variable_findings(result, variables_of(result))
+    names = {finding.variable.name: finding for finding in findings}
     half_known = searched.question.names[layer[0].columns[0]]
     assert names[half_known].model.error == history.first_layer[0].error
     assert searched.question.names[layer[-1].columns[0]] not in names

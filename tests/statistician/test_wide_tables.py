@@ -29,7 +29,7 @@ def genes(n=24, d=40, seed=0):
 def found():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(wide, "_pictures", lambda _: ())
-        patch.setattr(wide, "_noise", lambda *_: None)
+        patch.setattr(wide, "_study_labels", lambda *_: None)
         return wide.select_features(genes(), "ill", fixed=["sex"], n_splits=10, n_jobs=1, seed=1)
 
 
@@ -42,7 +42,7 @@ def test_rows_with_a_target_and_columns_that_vary_are_used(found):
     # Two words are a column of 0 and 1, which is none of those to select from.
     assert table.n_columns == 40
     assert "sex" in found.columns
-    used = wide._used(genes(), "ill", ["sex"])
+    used = wide._read_numbers(genes(), "ill", ["sex"])
     np.testing.assert_array_equal(used.rows, np.arange(2, 25))
     assert set(used.X["sex"]) == {0.0, 1.0}
     assert used.X["sex"].iloc[0] == 0.0
@@ -73,7 +73,7 @@ def test_columns_come_in_the_order_of_the_selector_with_what_is_known_of_them(fo
     selector, columns = found.selector, found.findings.columns
     places = [found.columns.index(one.name) for one in columns]
     assert places == selector.ranking_[: len(places)].tolist()
-    given = wide._used(genes(), "ill", ["sex"])
+    given = wide._read_numbers(genes(), "ill", ["sex"])
     rates = regression_screen(given.X, given.y, cofactors=given.X[["sex"]]).benjamini_hochberg
     for one, place in zip(columns, places, strict=True):
         assert one.total == selector.totals_[place] > 0
@@ -88,7 +88,7 @@ def test_columns_come_in_the_order_of_the_selector_with_what_is_known_of_them(fo
 
 
 def test_what_the_screen_names_and_the_selection_does_not_keep_is_said(found):
-    given = wide._used(genes(), "ill", ["sex"])
+    given = wide._read_numbers(genes(), "ill", ["sex"])
     rates = regression_screen(given.X, given.y, cofactors=given.X[["sex"]]).benjamini_hochberg
     kept = found.selector.get_support()
     order = np.argsort(rates, kind="stable")
@@ -111,19 +111,19 @@ def test_what_the_screen_names_and_the_selection_does_not_keep_is_said(found):
 def test_words_and_few_whole_numbers_are_classes(values, kind, is_classes):
     found = wide._target(values)
     assert found.dtype.kind == kind
-    used = wide._Used(pd.DataFrame(), found, np.arange(4), (), 0, 0)
+    used = wide._NumberTable(pd.DataFrame(), found, np.arange(4), (), 0, 0)
     assert used.is_classes is is_classes
 
 
 def test_what_cannot_be_used_is_refused():
     with pytest.raises(InvalidInputError, match="no column 'age'"):
-        wide._used(genes(), "ill", ["age"])
+        wide._read_numbers(genes(), "ill", ["age"])
     with pytest.raises(InvalidInputError, match="one value only"):
-        wide._used(genes(), "ill", ["site"])
+        wide._read_numbers(genes(), "ill", ["site"])
     with pytest.raises(InvalidInputError, match="3 different words"):
-        wide._used(genes().assign(sex=["f", "m", "x"] * 8), "ill", ["sex"])
+        wide._read_numbers(genes().assign(sex=["f", "m", "x"] * 8), "ill", ["sex"])
     with pytest.raises(InvalidInputError, match="No column but the target"):
-        wide._used(pd.DataFrame({"ill": ["a", "b"], "x": 1.0}), "ill", [])
+        wide._read_numbers(pd.DataFrame({"ill": ["a", "b"], "x": 1.0}), "ill", [])
 
 
 def test_labels_are_flipped_where_two_classes_are_large_enough(monkeypatch):
@@ -135,14 +135,14 @@ def test_labels_are_flipped_where_two_classes_are_large_enough(monkeypatch):
         np.arange(24.0),
         np.repeat([0, 1], [7, 9]),
     ):
-        used = wide._Used(pd.DataFrame(np.zeros((len(y), 1))), y, np.arange(len(y)), (), 0, 0)
-        assert wide._noise(used, 5, None) is None
+        X = pd.DataFrame(np.zeros((len(y), 1)))
+        used = wide._NumberTable(X, y, np.arange(len(y)), (), 0, 0)
+        assert wide._study_labels(used, 5, None) is None
     assert [one["flips"] for one in seen] == [(3,)]
     assert seen[0]["random_state"] == 5
-    assert (
-        wide._noise(wide._Used(pd.DataFrame(), np.repeat([0, 1], [8, 9]), None, (), 0, 0), 5, None)
-        is None
-    )
+    classes = np.repeat([0, 1], [8, 9])
+    given = wide._NumberTable(pd.DataFrame(), classes, None, (), 0, 0)
+    assert wide._study_labels(given, 5, None) is None
     assert seen[1]["flips"] == (2,)
 
 

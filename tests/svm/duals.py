@@ -48,3 +48,13 @@ def highest_value(dual):
         if inside and balanced:
             best = max(best, float(dual.objective(alpha)))
     return best
+
+
+def dual_gradient(dual, alpha):
+    """Return the derivatives of the objective of a dual, of the shape of `alpha`."""
+    return dual.signs * (dual.slope - (alpha * dual.signs) @ dual.kernel)
+
+
+def repaired_similarities(repair, K_new):
+    """Return the similarities of new rows, shape (m, n), in the repaired geometry."""
+    return K_new if repair.map is None else K_new @ repair.map

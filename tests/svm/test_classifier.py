@@ -16,6 +16,7 @@ from parsimon.svm._dual import Dual, solve
 from parsimon.svm._pairs import pair_classes, votes_and_margins
 from parsimon.svm.classifier import EvolutionarySVC
 from parsimon.svm.indefinite import kernel_spectrum, repaired
+from tests.svm.duals import repaired_similarities
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +200,7 @@ def test_repairs_train_and_predict_in_the_repaired_geometry(moons, how):
     new = X[:10] + 0.05
     np.testing.assert_allclose(
         model.decision_function(new),
-        theirs.decision_function(repair.between(kernel.gram(new, X))),
+        theirs.decision_function(repaired_similarities(repair, kernel.gram(new, X))),
         atol=1e-4,
     )
     assert model.repair_ == how

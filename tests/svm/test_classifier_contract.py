@@ -13,16 +13,7 @@ VARIANTS = [
 ]
 
 
-def expected_failures(estimator):
-    if estimator.strategy == "memetic":
-        return {}
-    return {
-        "check_class_weight_classifiers": "the printed evolution stops long before class weights "
-        "of 1000 and 0.0001 are worked in"
-    }
-
-
-@contract([EvolutionarySVC(probability=True)], VARIANTS, expected_failed_checks=expected_failures)
+@contract(EvolutionarySVC(probability=True), *VARIANTS)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

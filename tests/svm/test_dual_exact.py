@@ -10,7 +10,7 @@ from parsimon import _compiled
 from parsimon.exceptions import InvalidInputError
 from parsimon.svm import _dual as smo
 from parsimon.svm._dual import Dual, climb_dual, feasible, solve
-from tests.svm.duals import highest_value, random_dual
+from tests.svm.duals import dual_gradient, highest_value, random_dual
 
 seeds = st.integers(0, 10_000)
 
@@ -55,7 +55,7 @@ def test_without_the_equality_it_is_the_maximum_of_the_box(seed, linear):
         -minimize(
             lambda alpha: -dual.objective(alpha),
             start,
-            jac=lambda alpha: -dual.gradient(alpha),
+            jac=lambda alpha: -dual_gradient(dual, alpha),
             bounds=[(0.0, bound) for bound in dual.upper],
             options={"ftol": 1e-14, "gtol": 1e-10},
         ).fun

@@ -67,13 +67,15 @@ def test_few_changes_read_few_rows_of_the_kernel():
     np.testing.assert_allclose(changed.values, dual.objective(alpha))
 
 
-def test_populations_are_joined_and_chosen():
+def test_populations_are_joined_and_the_best_of_them_come_first():
     dual = random_dual(0, n=4)
     population = DualPoints.of(dual, np.diag(dual.upper))
-    both = population.chosen(np.array([3, 1])).joined(population)
-    assert len(both) == 6
-    np.testing.assert_array_equal(both.values[:2], population.values[[3, 1]])
-    np.testing.assert_array_equal(both.alpha[2:], population.alpha)
+    both = population.joined(population)
+    assert len(both) == 8
+    np.testing.assert_array_equal(both.values[4:], population.values)
+    np.testing.assert_array_equal(both.alpha[4:], population.alpha)
+    order = np.argsort(-population.values)[:3]
+    np.testing.assert_array_equal(both.best(3).alpha, population.alpha[order])
 
 
 @given(seeds, st.booleans())

@@ -21,12 +21,10 @@ QUICK = {"n_points": 12}
 # Some checks have labels that nothing can predict.
 @pytest.mark.filterwarnings("ignore::parsimon.exceptions.ConstantPredictionWarning")
 @contract(
-    [ParetoSVC(**QUICK, max_iter=2)],
-    [
-        ParetoSVC("exact", n_points=5, validation_fraction=0, choose=-1),
-        ParetoSVC("dual", n_points=10, max_iter=40),
-        FrontSVC(),
-    ],
+    ParetoSVC(**QUICK, max_iter=2),
+    ParetoSVC("exact", n_points=5, validation_fraction=0, choose=-1),
+    ParetoSVC("dual", n_points=10, max_iter=40),
+    FrontSVC(),
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

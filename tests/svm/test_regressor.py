@@ -17,9 +17,10 @@ from parsimon.svm._dual import solve
 from parsimon.svm.indefinite import repaired
 from parsimon.svm.regressor import EvolutionarySVR, regression_dual
 from tests.contract import contract
+from tests.svm.duals import repaired_similarities
 
 
-@contract([EvolutionarySVR()], [EvolutionarySVR(kernel="precomputed", epsilon=0.01)])
+@contract(EvolutionarySVR(), EvolutionarySVR(kernel="precomputed", epsilon=0.01))
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -133,7 +134,7 @@ def test_indefinite_kernels_are_used_as_asked(friedman, how):
         native = y @ beta - 0.1 * np.abs(beta).sum() - 0.5 * beta @ repair.train @ beta
         assert model.objective_ >= native - 1e-6
     else:
-        new = repair.between(kernel.gram(X[:9] + 0.1, X))
+        new = repaired_similarities(repair, kernel.gram(X[:9] + 0.1, X))
         np.testing.assert_allclose(model.predict(X[:9] + 0.1), theirs.predict(new), atol=1e-3)
 
 

@@ -16,15 +16,10 @@ def expected_failures(estimator):
 
 
 # Some checks have labels that nothing can predict.
-
-
 @pytest.mark.filterwarnings("ignore::parsimon.exceptions.ConstantPredictionWarning")
 @contract(
-    [
-        TransductiveSVC(max_iter=2, stall=1, population_size=4),
-        ParetoTransductiveSVC(population_size=12, max_iter=2),
-    ],
-    [],
+    TransductiveSVC(max_iter=2, stall=1, population_size=4),
+    ParetoTransductiveSVC(population_size=12, max_iter=2),
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_contract(estimator, check):

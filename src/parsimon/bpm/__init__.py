@@ -10,9 +10,8 @@ clutter: the smallest problem on which all this can be compared with the truth, 
 
 from parsimon.bpm._weights import PacBayesBounds, pac_bayes_bounds
 from parsimon.bpm.classifier import BayesPointClassifier
-from parsimon.bpm.clutter import ClutterMean
+from parsimon.bpm.clutter import ClutterMean, exact_clutter
 from parsimon.bpm.divergence import DivergenceMKL
-from parsimon.bpm.exact_clutter import exact_clutter
 from parsimon.bpm.gamma_ep import (
     AlphaRows,
     GammaPosterior,

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from parsimon._checks import finite_vector
+from parsimon._checks import check_positive, check_probability, finite_vector
 from parsimon._compiled import compiled
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
@@ -76,6 +76,24 @@ def per_column(name: str, value: Any, d: int) -> Array:
     return np.broadcast_to(given, d).copy()
 
 
+def check_problem(
+    d: int,
+    weight: Any,
+    clutter_variance: Any,
+    signal_variance: Any,
+    prior_mean: Any,
+    prior_variance: Any,
+) -> Problem:
+    """Return the problem of d columns that options ask for, refused where they cannot be."""
+    return Problem(
+        check_probability("weight", weight),
+        check_positive("clutter_variance", clutter_variance),
+        check_positive("signal_variance", signal_variance),
+        per_column("prior_mean", prior_mean, d),
+        check_positive("prior_variance", prior_variance),
+    )
+
+
 class Passing(NamedTuple):
     """How passes are made: order of rows (n,), what is restricted, shares of steps, stops.
 
@@ -87,32 +105,6 @@ class Passing(NamedTuple):
     share: float | None
     tol: float
     max_iter: int
-
-
-class Passed(NamedTuple):
-    """What passes leave behind.
-
-    posterior (1 + d,), sites (n, 1 + d): Precision and shift.
-    seen (n, 3 + 3 d): For each row as it was visited last: log Z, probability of signal, precision
-    and then mean of the posterior without its factor, gradient of log Z, posterior mean.
-    change: Largest in the last pass, in units of the posterior's precision and of its root.
-    n_iter, n_steps: Passes, and steps of Newton's method.
-    """
-
-    posterior: Array
-    sites: Array
-    seen: Array
-    change: float
-    n_iter: int
-    n_steps: int
-    converged: bool
-    share: float
-
-    @property
-    def mean(self) -> Array:
-        """Posterior mean, shape (d,)."""
-        mean: Array = self.posterior[1:] / self.posterior[0]
-        return mean
 
 
 @compiled
@@ -130,7 +122,7 @@ def _visit_all(
 ) -> float:
     """Visit every row once and return the largest change of a factor, as it would be undamped.
 
-    `posterior`, `sites` and `seen` are those of `Passed`, and are changed; `gamma` (d,); `model`
+    `posterior`, `sites` and `seen` are those of `Passes`, and are changed; `gamma` (d,); `model`
     is the log share of signal and its variance. Rows without which the posterior has no variance
     are passed over, and count as an infinite change.
     """
@@ -174,9 +166,9 @@ def _visit_all(
     return change
 
 
-def pass_over(X: Array, problem: Problem, gamma: Array, how: Passing) -> Passed:
+def pass_over(X: Array, problem: Problem, gamma: Array, how: Passing) -> "Passes":
     """Make passes over rows X (n, d) until factors settle, with gamma (d,)."""
-    run = _Passes(X, problem, gamma, how)
+    run = Passes(X, problem, gamma, how)
     best, waited = np.inf, 0
     while run.n_iter < how.max_iter and run.change > how.tol:
         run.visit()
@@ -192,11 +184,19 @@ def pass_over(X: Array, problem: Problem, gamma: Array, how: Passing) -> Passed:
         elif waited == PATIENCE:
             best, waited = run.change, 0
             run.share = max(run.share / 2, SHORTEST)
-    return run.passed()
+    return run
 
 
-class _Passes:
-    """Passes under way over rows X (n, d)."""
+class Passes:
+    """Passes over rows X (n, d), and what they leave behind.
+
+    posterior (1 + d,), sites (n, 1 + d): Precision and shift.
+    seen (n, 3 + 3 d): For each row as it was visited last: log Z, probability of signal, precision
+    and then mean of the posterior without its factor, gradient of log Z, posterior mean.
+    change: Largest in the last pass, in units of the posterior's precision and of its root.
+    n_iter, n_steps: Passes, and steps of Newton's method.
+    share: Of a step.
+    """
 
     def __init__(self, X: Array, problem: Problem, gamma: Array, how: Passing) -> None:
         n, d = X.shape
@@ -208,6 +208,17 @@ class _Passes:
         self.clutter_logs = problem.clutter_logs(X)
         self.share = 1.0 if how.share is None else how.share
         self.change, self.n_iter, self.n_steps = np.inf, 0, 0
+
+    @property
+    def mean(self) -> Array:
+        """Posterior mean, shape (d,)."""
+        mean: Array = self.posterior[1:] / self.posterior[0]
+        return mean
+
+    @property
+    def converged(self) -> bool:
+        """Whether no factor changed by more than the tolerance in the last pass."""
+        return bool(self.change <= self.how.tol)
 
     def visit(self) -> None:
         """Make a pass."""
@@ -229,8 +240,7 @@ class _Passes:
     def is_finite(self) -> bool:
         """Return whether the posterior mean is not on its way to infinity."""
         unit = max(np.sqrt(self.problem.prior_variance), float(np.abs(self.X).max()), 1.0)
-        farthest = float(np.abs(self.posterior[1:] / self.posterior[0]).max())
-        return bool(farthest < DIVERGED * unit)
+        return bool(float(np.abs(self.mean).max()) < DIVERGED * unit)
 
     def leap(self) -> bool:
         """Go to a fixed point by Newton's method, if the factors are canonical and it finds one."""
@@ -245,19 +255,6 @@ class _Passes:
         self.sites[:] = sites
         self.posterior[:] = self.prior + sites.sum(axis=0)
         return True
-
-    def passed(self) -> Passed:
-        """Return what the passes leave behind."""
-        return Passed(
-            self.posterior,
-            self.sites,
-            self.seen,
-            self.change,
-            self.n_iter,
-            self.n_steps,
-            self.change <= self.how.tol,
-            self.share,
-        )
 
 
 def fixed_point(
@@ -365,7 +362,7 @@ def _log_partition(precision: Array, shift: Array) -> Array:
     return logs
 
 
-def corrected_evidence(passed: Passed, problem: Problem) -> float:
+def corrected_evidence(passed: Passes, problem: Problem) -> float:
     """Return the log evidence: each factor scaled to have the normaliser of the exact one."""
     d = len(passed.posterior) - 1
     holes = passed.seen[:, 2]

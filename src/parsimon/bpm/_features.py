@@ -93,7 +93,6 @@ class LinearFeatures:
     """The columns and a constant."""
 
     standard: Standard
-    n_constant: int = 1
 
     def at(self, X: Array) -> DesignAt:
         """Return the design at rows of the user's table."""
@@ -112,7 +111,6 @@ class KernelFeatures:
     kernel: Kernel
     centres: Array
     root: Array
-    n_constant: int = 1
 
     @classmethod
     def of(cls, kernel: Kernel, standard: Standard, X: Array) -> tuple["KernelFeatures", DesignAt]:
@@ -154,7 +152,6 @@ class GramFeatures:
     pivots: Indices
     root: Array
     own: float
-    n_constant: int = 1
     standard: Standard = field(default_factory=lambda: Standard.none(0))
 
     @classmethod
@@ -266,7 +263,7 @@ def _named(options: Any, rows: Array, terms: LabelTerms, weights: Array) -> Kern
     some = spaced_rows(terms.y, COMPARED_ROWS)
     few = terms.of_rows(some)
     is_priced = options.noise_sd == "probable"
-    prior = WeightPrior(1, "probable" if is_priced else "evidence", False, 0.0)
+    prior = WeightPrior("probable" if is_priced else "evidence", False, 0.0)
 
     def badness(log_width: float) -> float:
         kernel = make(lengthscale=usual * float(np.exp(log_width)))

@@ -11,7 +11,6 @@ beliefs from parts of a table are merged by adding them.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import daxpy, ddot, dsymv, dsyr
@@ -97,21 +96,21 @@ class Belief:
 
         loo: Leave-one-out error and log loss, in place of those before a row's use.
         """
-        sites = [one.sites for one in posteriors]
+        sites = [posterior.sites for posterior in posteriors]
         n, weight = len(rows.which), float(sample_weight.sum())
         mean = np.average(rows.X, axis=0, weights=rows.weights)
         return cls(
-            np.stack([(design * one.precision[:, None]).T @ design for one in sites]),
-            np.stack([design.T @ one.shift for one in sites]),
+            np.stack([(design * precision[:, None]).T @ design for precision, _ in sites]),
+            np.stack([design.T @ shift for _, shift in sites]),
             standard,
             n,
             weight,
             mean,
             rows.weights @ np.square(rows.X - mean),
-            np.stack([one.variances for one in posteriors]),
-            weight * np.array([one.flip for one in posteriors]),
+            np.stack([posterior.variances for posterior in posteriors]),
+            weight * np.array([posterior.flip for posterior in posteriors]),
             weight * np.array([1.0, *loo]),
-            np.array([one.log_evidence for one in posteriors]),
+            np.array([posterior.log_evidence for posterior in posteriors]),
             (np.empty((0, rows.X.shape[1])), np.empty(0, np.intp), np.empty(0)),
         )
 
@@ -244,7 +243,7 @@ class Filter:
         whole = self.with_prior(merge_beliefs(beliefs, standardise=self.standardise))
         if self.half_life is not None:
             return whole
-        apart = sum(one.log_mass() for one in beliefs)
+        apart = sum(belief.log_mass() for belief in beliefs)
         return replace(whole, log_evidence=whole.log_evidence - apart + whole.log_mass())
 
     def _filtered(self, belief: Belief, X: Array, codes: Indices, weights: Array) -> Belief:
@@ -254,20 +253,16 @@ class Filter:
         precision, shift = belief.precision.copy(), belief.shift.copy()
         wrong, log_evidence = belief.wrong.copy(), belief.log_evidence.copy()
         k = len(shift)
-        chances = np.full((k, len(X)), 0.5)
+        chances = np.empty((k, len(X)))
         learns = self.prior.label_noise == "learn"
         flips = belief.flips(self.prior)
         for place in range(k):
             y = np.where(codes == (1 if k == 1 else place), 1.0, -1.0)
-            sites = np.zeros((2, len(X)))
             counted = _Wrongness(float(flips[place]), learns, float(wrong[place]), belief.weight)
-            log_evidence[place] += _filter_rows(
-                _FilteredRows(design, y, weights, sites, chances[place]),
-                mean[place],
-                covariance[place],
-                self.noise,
-                counted,
+            sites, chances[place], log_masses = _filter_rows(
+                design, y, weights, mean[place], covariance[place], self.noise, counted
             )
+            log_evidence[place] += log_masses
             wrong[place] = counted.wrong
             precision[place] += (design * sites[0][:, None]).T @ design
             shift[place] += design.T @ sites[1]
@@ -293,34 +288,30 @@ def going_on(belief: Belief | None) -> Belief:
 
 def merge_beliefs(beliefs: list[Belief], *, standardise: bool = True) -> Belief:
     """Return the product of beliefs from parts of a table: sites add, whatever their units."""
-    first = beliefs[0]
-    if any(one.shift.shape != first.shift.shape for one in beliefs):
+    total, *others = beliefs
+    if any(part.shift.shape != total.shift.shape for part in others):
         raise InvalidInputError("Parts with other columns or classes cannot be merged.")
-    total = first
-    for one in beliefs[1:]:
-        weight = total.weight + one.weight
-        apart = one.mean - total.mean
-        share = one.weight / weight if weight > 0 else 0.0
-        shares = np.array([total.weight, one.weight]) / max(weight, 1e-300)
-        logs = np.log(np.stack([total.variance, one.variance]))
+    for part in others:
+        weight = total.weight + part.weight
+        apart = part.mean - total.mean
+        share = part.weight / weight if weight > 0 else 0.0
+        shares = np.array([total.weight, part.weight]) / max(weight, 1e-300)
+        logs = np.log(np.stack([total.variance, part.variance]))
         sum_of_moments = replace(
             total,
             weight=weight,
-            n_rows=total.n_rows + one.n_rows,
+            n_rows=total.n_rows + part.n_rows,
             mean=total.mean + share * apart,
-            squares=total.squares + one.squares + apart**2 * total.weight * share,
+            squares=total.squares + part.squares + apart**2 * total.weight * share,
             variance=np.exp(np.tensordot(shares, logs, axes=1)),
-            wrong=total.wrong + one.wrong,
-            scores=total.scores + one.scores,
-            log_evidence=total.log_evidence + one.log_evidence,
+            wrong=total.wrong + part.wrong,
+            scores=total.scores + part.scores,
+            log_evidence=total.log_evidence + part.log_evidence,
         )
         now = _units_now(sum_of_moments) if standardise else total.standard
-        here, there = in_units(sum_of_moments, now), in_units(one, now)
-        total = replace(
-            here,
-            precision=here.precision + there.precision,
-            shift=here.shift + there.shift,
-        )
+        here, there = in_units(sum_of_moments, now), in_units(part, now)
+        precision, shift = here.precision + there.precision, here.shift + there.shift
+        total = replace(here, precision=precision, shift=shift)
     return total
 
 
@@ -376,25 +367,21 @@ def _scores(chances: Array, codes: Indices, weights: Array) -> Array:
     return np.array([weights.sum(), weights @ wrong, weights @ losses])
 
 
-class _FilteredRows(NamedTuple):
-    """Rows of one function on their way through the filter.
-
-    design (m, p), y (m,), weights (m,): With labels -1 and 1.
-    sites (2, m), chances (m,): Filled with the rows' sites, and with the chances of the positive
-        class before a row is used.
-    """
-
-    design: Array
-    y: Array
-    weights: Array
-    sites: Array
-    chances: Array
-
-
 def _filter_rows(
-    rows: _FilteredRows, mean: Array, covariance: Array, noise: Noise, wrongness: "_Wrongness"
-) -> float:
-    """Use each row once; return the log probability of the labels, each before its use.
+    design: Array,
+    y: Array,
+    weights: Array,
+    mean: Array,
+    covariance: Array,
+    noise: Noise,
+    wrongness: "_Wrongness",
+) -> tuple[Array, Array, float]:
+    """Use each row once, for one function.
+
+    Return the rows' sites, shape (2, m), the chances of the positive class before a row is used,
+    (m,), and the log probability of the labels, each before its use. Labels are -1 and 1.
+
+    Shapes: design (m, p), y, weights (m,), mean (p,), covariance (p, p).
 
     A row of weight w is used floor(w) times, and then the rest of w counts as a part of a site;
     very great weights in `MOST_VISITS` equal parts.
@@ -403,29 +390,29 @@ def _filter_rows(
     """
     matrix, mean = np.array(covariance, order="F"), mean.copy()
     terms = [(share, sd * sd) for share, sd in zip(*noise, strict=True)]
-    log_evidence = 0.0
-    for row, (y, left) in enumerate(zip(rows.y.tolist(), rows.weights.tolist(), strict=True)):
-        x = rows.design[row]
+    sites, chances, log_evidence = np.zeros((2, len(y))), np.full(len(y), 0.5), 0.0
+    for row, (sign, left) in enumerate(zip(y.tolist(), weights.tolist(), strict=True)):
+        x = design[row]
         is_first, whole = True, max(left / MOST_VISITS, 1.0)
         while left > 0.0:
             part = min(left, whole)
             left -= part
             column = dsymv(1.0, matrix, x, lower=1)
             variance, latent = ddot(x, column), ddot(x, mean)
-            mass, slope, curvature, log_mass = _tilt(y * latent, variance, terms, wrongness.flip)
+            mass, slope, curvature, log_mass = _tilt(sign * latent, variance, terms, wrongness.flip)
             if is_first:
-                rows.chances[row] = mass if y > 0 else 1.0 - mass
+                chances[row] = mass if sign > 0 else 1.0 - mass
                 is_first = False
             log_evidence += part * log_mass
             wrongness.see(part, mass)
             scale = part / max(1.0 - variance * curvature, 1e-10)
-            precision, shift = scale * curvature, scale * (y * slope + latent * curvature)
+            precision, shift = scale * curvature, scale * (sign * slope + latent * curvature)
             stretch = 1.0 + precision * variance
             daxpy(column, mean, a=(shift - precision * latent) / stretch)
             dsyr(-precision / stretch, column, lower=1, a=matrix, overwrite_a=1)
-            rows.sites[0, row] += precision
-            rows.sites[1, row] += shift
-    return log_evidence
+            sites[0, row] += precision
+            sites[1, row] += shift
+    return sites, chances, log_evidence
 
 
 def _tilt(

@@ -100,11 +100,6 @@ class WeightPosterior:
         root = solve_triangular(self.lower, np.diag(sd), lower=True).T
         return GaussianWeights(self.mean, np.ascontiguousarray(root))
 
-    def leave_out(self, share: Array | float = 1.0) -> Latent:
-        """Return the marginals of the rows without a share of their own sites, shape (n,)."""
-        precision, shift = (site * share for site in self.sites)
-        return cavity(self.marginal, Sites(precision, shift))
-
 
 def propagate(
     design: Array,
@@ -144,7 +139,9 @@ def propagate(
 
 def leave_one_out(terms: LabelTerms, found: WeightPosterior) -> Array:
     """Return the log probability of each row's label as given, without one copy of it, (n,)."""
-    hole = found.leave_out(1.0 / np.maximum(terms.weights, 1.0))
+    share = 1.0 / np.maximum(terms.weights, 1.0)
+    precision, shift = (site * share for site in found.sites)
+    hole = cavity(found.marginal, Sites(precision, shift))
     chance = terms.flip + (1.0 - 2.0 * terms.flip) * terms.own_probability(hole)
     logs: Array = np.log(np.maximum(chance, np.finfo(np.float64).tiny))
     return logs
@@ -154,7 +151,8 @@ def leave_one_out(terms: LabelTerms, found: WeightPosterior) -> Array:
 class WeightPrior:
     """What is known of the weights before the rows, and what the rows have to say.
 
-    n_constant: How many of the last weights are a constant, of fixed variance.
+    The last weight is a constant, of fixed variance.
+
     noise_sd: A number fixes the variance of the others at ``1 / noise_sd**2``; else how it is
         chosen: by "evidence"; "probable", by evidence less `PRICE`; by "loo", leave-one-out log
         loss.
@@ -162,18 +160,17 @@ class WeightPrior:
     label_noise: The share of wrong labels, or "learn".
     """
 
-    n_constant: int
     noise_sd: float | NoiseRule
     is_ard: bool
     label_noise: float | Literal["learn"]
 
     def variances(self, n_weights: int, scale: float) -> Array:
         """Return prior variances to begin with, shape (p,)."""
-        free = n_weights - self.n_constant
+        free = n_weights - 1
         fixed = isinstance(self.noise_sd, int | float)
         begin = 1.0 / float(self.noise_sd) ** 2 if fixed else 1.0 / max(scale * free, 1e-300)
         found = np.full(n_weights, np.clip(begin, LEAST, MOST) if not fixed else begin)
-        found[free:] = CONSTANT_VARIANCE
+        found[-1] = CONSTANT_VARIANCE
         return found
 
     def priced(self, squares: Array) -> Array:
@@ -191,7 +188,7 @@ def fit_weights(design: Array, terms: LabelTerms, prior: WeightPrior) -> WeightP
 
     Shapes: design (n, p).
     """
-    free = design[:, : design.shape[1] - prior.n_constant]
+    free = design[:, :-1]
     scale = float(np.vdot(free, free)) / max(free.size, 1)
     variances = prior.variances(design.shape[1], scale)
     first = 0.0 if prior.label_noise == "learn" else float(prior.label_noise)
@@ -236,7 +233,7 @@ def _searched(
             best = wrong
     terms = terms.flipped(best.flip)
     if prior.noise_sd == "loo":
-        best = _least_loss(design, best, terms, prior)
+        best = _least_loss(design, best, terms)
     return _finished(design, best, terms)
 
 
@@ -261,7 +258,7 @@ def _climbed(
 
     Variances take MacKay's steps, the share of wrong labels the best value under the cavities.
     """
-    weights, free = terms.weights, design[:, : len(variances) - prior.n_constant]
+    weights, free = terms.weights, design[:, :-1]
     steps = _Steps(prior.priced(weights @ np.square(free) / weights.sum()), prior.is_ard)
     n_iterations, flip = 0, float(terms.flip[0])
     for _ in range(300 if prior.is_ard else 40):
@@ -352,29 +349,20 @@ def _best_flip(found: WeightPosterior, terms: LabelTerms) -> float:
     return float(np.sqrt(low * high))
 
 
-def _with_scale(found: WeightPosterior, prior: WeightPrior, factor: float) -> Array:
-    free = len(found.variances) - prior.n_constant
-    moved = found.variances.copy()
-    moved[:free] = np.clip(moved[:free] * factor, LEAST, MOST)
-    return moved
-
-
-def _least_loss(
-    design: Array, best: WeightPosterior, terms: LabelTerms, prior: WeightPrior
-) -> WeightPosterior:
+def _least_loss(design: Array, best: WeightPosterior, terms: LabelTerms) -> WeightPosterior:
     """Return the posterior under the variance of least leave-one-out log loss."""
 
+    def rescaled(log_factor: float, tol: float) -> WeightPosterior:
+        variances = best.variances.copy()
+        variances[:-1] = np.clip(variances[:-1] * np.exp(log_factor), LEAST, MOST)
+        return propagate(design, variances, terms, start=best.sites, tol=tol)
+
     def loss(log_factor: float) -> float:
-        trial = propagate(
-            design, _with_scale(best, prior, np.exp(log_factor)), terms, start=best.sites, tol=1e-3
-        )
-        return -float(terms.weights @ leave_one_out(terms, trial))
+        return -float(terms.weights @ leave_one_out(terms, rescaled(log_factor, 1e-3)))
 
     options: Any = {"xatol": 0.05}
     found = minimize_scalar(loss, bounds=(-5.0, 5.0), method="bounded", options=options)
-    return propagate(
-        design, _with_scale(best, prior, np.exp(found.x)), terms, start=best.sites, tol=1e-4
-    )
+    return rescaled(found.x, 1e-4)
 
 
 def least_margin(design: Array, y: Array, mean: Array) -> float:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import is_precomputed as is_given_by_matrix
 from parsimon._data import Rows, check_classes, merged_rows, row_weights, validate_data
-from parsimon._typing import AnyArray, Array, Indices
+from parsimon._typing import Array, Indices
 from parsimon.bpm._features import (
     DesignAt,
     Features,
@@ -218,13 +218,14 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         if self.weights_for_repeats:
             weights = _once(X, codes, weights)
         if self.inference == "adf":
-            belief = Belief.nothing(X.shape[1], self._n_functions(), self._prior())
+            belief = Belief.nothing(X.shape[1], len(self._positives()), self._prior())
             self._store_belief(self._filter().take(belief, X, codes, weights))
             return self
         is_apart = is_given_by_matrix(self) or self.gamma != -1
         rows = merged_rows(X, codes, weights, merge=not is_apart)
-        fits = [self._fitted(rows, sign) for sign in self._signs(rows.y)]
-        if not all(one[3].converged for one in fits):
+        signs = (np.where(rows.y == code, 1.0, -1.0) for code in self._positives())
+        fits = [self._fit_function(rows, sign) for sign in signs]
+        if not all(posterior.converged for *_, posterior in fits):
             warnings.warn(
                 "Expectation propagation did not converge; give a larger noise_sd.",
                 ConvergenceWarning,
@@ -266,7 +267,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
                     f"Two classes or more are needed, got {len(self.classes_)} class; name all "
                     "of them in `classes` at the first call."
                 )
-            nothing = Belief.nothing(X.shape[1], self._n_functions(), self._prior())
+            nothing = Belief.nothing(X.shape[1], len(self._positives()), self._prior())
             self._belief: Belief | None = nothing
         codes = np.searchsorted(self.classes_, y)
         known = codes < len(self.classes_)
@@ -324,18 +325,17 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         Averaged over the weights in closed form; with three classes or more those of each class
         against the rest, divided by their sum.
         """
-        latents = self._latents(self._checked(X))
-        return divide_by_sum([positive_share(one, self._noise()) for one in latents])
+        return divide_by_sum([positive_share(part, self._noise()) for part in self._latents(X)])
 
     def decision_function(self, X: Any) -> Array:
         """Return the normal quantile of the probability of ``classes_[1]``, shape (m,).
 
         With three classes or more the log probabilities, shape (m, n_classes).
         """
-        latents = self._latents(self._checked(X))
+        latents = self._latents(X)
         if len(latents) == 1:
             return probit_of_share(latents[0], self._noise())
-        chances = divide_by_sum([positive_share(one, self._noise()) for one in latents])
+        chances = divide_by_sum([positive_share(part, self._noise()) for part in latents])
         logs: Array = np.log(np.maximum(chances, np.finfo(np.float64).tiny))
         return logs
 
@@ -352,9 +352,9 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         -------
         mean, sd : ndarray of shape (m,) or (m, n_classes)
         """
-        latents = self._latents(self._checked(X))
-        mean = np.column_stack([one.mean for one in latents])
-        sd = np.sqrt(np.column_stack([one.variance for one in latents]))
+        latents = self._latents(X)
+        mean = np.column_stack([part.mean for part in latents])
+        sd = np.sqrt(np.column_stack([part.variance for part in latents]))
         mean, sd = (mean[:, 0], sd[:, 0]) if len(latents) == 1 else (mean, sd)
         return (mean, sd) if return_std else mean
 
@@ -384,24 +384,21 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         tags.input_tags.pairwise = is_given_by_matrix(self)
         return tags
 
-    def _n_functions(self) -> int:
-        return 1 if len(self.classes_) == 2 else len(self.classes_)
-
-    def _signs(self, codes: AnyArray) -> list[Array]:
-        positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        return [np.where(codes == one, 1.0, -1.0) for one in positives]
+    def _positives(self) -> Sequence[int]:
+        """Return the code of the class that each function stands for."""
+        return [1] if len(self.classes_) == 2 else range(len(self.classes_))
 
     def _noise(self) -> Noise:
         return GAUSSIAN if self.gamma != -1 else NOISES[self.noise]
 
-    def _prior(self, n_constant: int = 1) -> WeightPrior:
+    def _prior(self) -> WeightPrior:
         is_ard = self.prior == "ard" and is_linear(self)
-        return WeightPrior(n_constant, self.noise_sd, is_ard, self.label_noise)
+        return WeightPrior(self.noise_sd, is_ard, self.label_noise)
 
     def _filter(self) -> Filter:
         return Filter(self._noise(), self._prior(), self.half_life, self.standardise)
 
-    def _fitted(
+    def _fit_function(
         self, rows: Rows, y: Array
     ) -> tuple[Features, DesignAt, LabelTerms, WeightPosterior]:
         """Return features, their design, terms and posterior of one function."""
@@ -438,8 +435,8 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         straight = clone(self).set_params(label_noise=flip, sparsify=None)
         bent = clone(straight).set_params(label_noise=0.0, kernel="rbf", width="evidence")
         bent.set_params(prior="shared", noise_sd="probable")
-        fits = [model._fitted(few, few.y)[2:] for model in (straight, bent)]
-        without, with_bends = (float(one[0].weights @ leave_one_out(*one)) for one in fits)
+        fits = [model._fit_function(few, few.y)[2:] for model in (straight, bent)]
+        without, with_bends = (float(fit[0].weights @ leave_one_out(*fit)) for fit in fits)
         return with_bends > without
 
     def _store(
@@ -450,16 +447,16 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         sample_weight: Array,
     ) -> None:
         """Set the fitted attributes after a batch fit."""
-        self._features = [one[0] for one in fits]
-        posteriors = [one[3] for one in fits]
-        self._weights = [one.weights for one in posteriors]
-        self.log_evidence_ = float(sum(one.log_evidence for one in posteriors))
-        self.n_iter_ = max(max(one.n_iterations for one in posteriors), 1)
+        self._features = [features for features, *_ in fits]
+        posteriors = [posterior for *_, posterior in fits]
+        self._weights = [posterior.weights for posterior in posteriors]
+        self.log_evidence_ = float(sum(posterior.log_evidence for posterior in posteriors))
+        self.n_iter_ = max(1, *(posterior.n_iterations for posterior in posteriors))
         if self.rule_for_rows() is not None:
-            kept = np.any([one[2].used for one in fits], axis=0)
+            kept = np.any([terms.used for _, _, terms, _ in fits], axis=0)
             self.support_ = np.flatnonzero((rows.which >= 0) & kept[np.maximum(rows.which, 0)])
-        self.label_noise_ = np.array([one.flip for one in posteriors])
-        held = [self._left_out(rows, one) for one in fits]
+        self.label_noise_ = np.array([posterior.flip for posterior in posteriors])
+        held = [self._left_out(rows, made, found) for _, made, _, found in fits]
         if self.gamma != -1:
             held = [self._with_bias(place, *fits[place][1:], rows) for place in range(len(fits))]
         chances = divide_by_sum(held)
@@ -474,7 +471,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
             int(used.sum()),
             chosen_by_rows(self, sample_weight),
         )
-        variances = [one.variances for one in posteriors]
+        variances = [posterior.variances for posterior in posteriors]
         if is_linear(self):
             loo = (self.loo_error_, self.loo_log_loss_)
             standard, design = self._features[0].standard, fits[0][1].design
@@ -484,14 +481,11 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         else:
             self.kernel_ = _kernels(self.kernel, self._features)
             self.noise_sd_ = np.array(
-                [1.0 / np.sqrt(one[:-1].max(initial=LEAST)) for one in variances]
+                [1.0 / np.sqrt(own[:-1].max(initial=LEAST)) for own in variances]
             )
 
-    def _left_out(
-        self, rows: Rows, fitted: tuple[Features, DesignAt, LabelTerms, WeightPosterior]
-    ) -> Array:
+    def _left_out(self, rows: Rows, made: DesignAt, found: WeightPosterior) -> Array:
         """Return each given row's chance of the positive class without its own site, (n,)."""
-        _, made, _, found = fitted
         which = np.maximum(rows.which, 0)
         sites = type(found.sites)(*(site[which] * rows.share for site in found.sites))
         marginal = Latent(*(part[which] for part in found.marginal))
@@ -533,7 +527,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         self._belief = belief
         settled = self._filter().settled(belief)
         means, covariances = settled.posterior()
-        self._weights = [GaussianWeights.of(*one) for one in zip(means, covariances, strict=True)]
+        self._weights = list(map(GaussianWeights.of, means, covariances))
         self._features = [LinearFeatures(settled.standard)] * len(self._weights)
         self._bounded = None
         self.label_noise_ = settled.flips(self._prior())
@@ -547,20 +541,21 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
     def _store_coefficients(self, variances: Array) -> None:
         """Write the weights in the columns' own units; variances (k, p) are the prior's."""
         standard = self._features[0].standard
-        self.coef_ = np.stack([one.mean[:-1] for one in self._weights]) / standard.unit
-        constants = np.array([one.mean[-1] for one in self._weights])
-        self.intercept_ = constants - self.coef_ @ standard.centre
-        covariances = np.stack([one.covariance[:-1, :-1] for one in self._weights])
-        self.coef_covariance_ = covariances / np.outer(standard.unit, standard.unit)
+        means = np.stack([weights.mean for weights in self._weights])
+        covariances = np.stack([weights.covariance for weights in self._weights])
+        self.coef_ = means[:, :-1] / standard.unit
+        self.intercept_ = means[:, -1] - self.coef_ @ standard.centre
+        self.coef_covariance_ = covariances[:, :-1, :-1] / np.outer(standard.unit, standard.unit)
         self.noise_sd_ = 1.0 / np.sqrt(variances[:, :-1].max(axis=1))
-        left = np.stack([np.diagonal(one.covariance) for one in self._weights]) / variances
+        left = np.diagonal(covariances, axis1=1, axis2=2) / variances
         self.degrees_of_freedom_ = float(np.sum(1.0 - left))
         self.kernel_ = "linear"
         if self.prior == "ard":
             self.relevance_ = np.sqrt(variances[:, :-1])
 
-    def _latents(self, X: Array) -> list[Latent]:
+    def _latents(self, X: Any) -> list[Latent]:
         check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
         shared: dict[int, DesignAt] = {}
         for features in self._features:
             shared.setdefault(id(features), features.at(X))
@@ -568,11 +563,6 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
             weights.latent(*shared[id(features)])
             for features, weights in zip(self._features, self._weights, strict=True)
         ]
-
-    def _checked(self, X: Any) -> Array:
-        check_is_fitted(self)
-        checked: Array = validate_data(self, X, dtype=np.float64, reset=False)
-        return checked
 
 
 def _once(X: Array, codes: Indices, weights: Array) -> Array:
@@ -588,5 +578,5 @@ def _once(X: Array, codes: Indices, weights: Array) -> Array:
 
 def _kernels(spec: Any, features: Sequence[Features]) -> Any:
     """Return the kernel of each function, one alone if there is one."""
-    found = tuple(getattr(one, "kernel", spec) for one in features)
+    found = tuple(getattr(own, "kernel", spec) for own in features)
     return found[0] if len(found) == 1 else found

@@ -2,20 +2,17 @@
 
 import json
 import math
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from parsimon._writing import write_file
-from parsimon.cli.columns import choose_columns
 from parsimon.cli.options import QUESTION, RUN, shared
 from parsimon.cli.pages import file_name
-from parsimon.cli.printing import say, visible
-from parsimon.cli.running import kept_work, on_cluster, remaining_seconds, say_treatments
-from parsimon.cli.sources import find_source, needed_target
-from parsimon.cli.stopping import note_standing
+from parsimon.cli.printing import note_standing, say, visible
+from parsimon.cli.running import analysed, say_treatments
+from parsimon.cli.sources import read_source
 from parsimon.cli.tables import check_target
 
 if TYPE_CHECKING:
@@ -45,9 +42,6 @@ def compare(
     keep: tuple[str, ...],
     drop: tuple[str, ...],
     json_file: Path | None,
-    cluster: str | None,
-    resume: bool,
-    time_limit: float | None,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -63,32 +57,23 @@ def compare(
         parsimon compare patients.csv --target outcome --rivals linear,forest
         parsimon compare patients.csv --target outcome --json models.json
     """
-    started = time.monotonic()
     printed = json_file is not None and str(json_file) == "-"
     if json_file is not None and not printed:
         check_target(json_file)
-    source = choose_columns(find_source(table, target), keep, drop)
+    source = read_source(table, target, keep, drop)
     from parsimon.statistician import compare_models
 
     verbose = not quiet and not printed
     place = json_file if json_file is not None and not printed else Path("compared.json")
     folder = place.with_name(f"{file_name(source.name)}-compare{place.suffix}")
-    with on_cluster(cluster), kept_work(folder, resume) as kept:
-        found = compare_models(
-            source.frame,
-            needed_target(source),
-            verbose=verbose,
-            checkpoint=kept,
-            time_limit=remaining_seconds(time_limit, started),
-            **options,
-        )
+    with analysed(compare_models, source, folder, verbose=verbose, **options) as found:
         text = json.dumps(list(map(record, found.models)), indent=2, ensure_ascii=False)
         if json_file is not None and not printed:
             write_file(json_file, f"{text}\n")
             note_standing(f"{json_file} is written")
     if not quiet:
         question = {name: options[name] for name in ("positive", "task")}
-        say_treatments(source, needed_target(source), **question)
+        say_treatments(source, **question)
     if printed:
         say(text)
         return

@@ -2,19 +2,16 @@
 
 import math
 import shlex
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from parsimon.cli.columns import choose_columns
 from parsimon.cli.options import QUESTION, RUN, RuleName, shared
 from parsimon.cli.pages import file_name, model_name
-from parsimon.cli.printing import say
-from parsimon.cli.running import kept_work, on_cluster, remaining_seconds, say_treatments
-from parsimon.cli.sources import find_source, needed_target
-from parsimon.cli.stopping import note_standing
+from parsimon.cli.printing import note_standing, say
+from parsimon.cli.running import analysed, say_treatments
+from parsimon.cli.sources import needed_target, read_source
 from parsimon.cli.tables import check_target
 from parsimon.exceptions import InvalidInputError
 
@@ -46,10 +43,6 @@ def fit(
     keep: tuple[str, ...],
     drop: tuple[str, ...],
     out: Path | None,
-    choose: str,
-    cluster: str | None,
-    resume: bool,
-    time_limit: float | None,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -63,27 +56,16 @@ def fit(
         parsimon fit pima --family rvm --out pima.skops
         parsimon fit patients.csv --target outcome --family gp --choose one_se
     """
-    started = time.monotonic()
-    source = choose_columns(find_source(table, target), keep, drop)
+    source = read_source(table, target, keep, drop)
     place = _place(out, source.name)
     from parsimon.statistician import fit_model, save_model
 
-    rule: Any = choose
-    with on_cluster(cluster), kept_work(place, resume) as kept:
-        found = fit_model(
-            source.frame,
-            needed_target(source),
-            choose=rule,
-            verbose=not quiet,
-            checkpoint=kept,
-            time_limit=remaining_seconds(time_limit, started),
-            **options,
-        )
+    with analysed(fit_model, source, place, verbose=not quiet, **options) as found:
         save_model(found.model, place)
         note_standing(f"{place} is written")
     if not quiet:
         question = {name: options[name] for name in ("positive", "task")}
-        say_treatments(source, needed_target(source), **question)
+        say_treatments(source, **question)
         for line in summary(found, needed_target(source)):
             say(line)
         say(f"Model     {place}")

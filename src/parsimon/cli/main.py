@@ -2,14 +2,14 @@
 
 import importlib
 import sys
+import time
 from typing import Any
 
 import click
 
 from parsimon import __version__
 from parsimon._checks import did_you_mean
-from parsimon.cli.printing import say, visible
-from parsimon.cli.stopping import INTERRUPTED, say_standing
+from parsimon.cli.printing import INTERRUPTED, STARTED, say, say_standing, visible
 from parsimon.exceptions import ParsimonError
 
 # name -> (module under parsimon.cli, attribute, help shown in the list)
@@ -67,6 +67,7 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, entry[2]) for name, entry in COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
+        ctx.meta[STARTED] = time.monotonic()
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -76,7 +77,7 @@ class LazyGroup(click.Group):
             # Who reads has seen enough; click ends quietly.
             raise
         except (ParsimonError, OSError) as error:
-            from parsimon.cli.row_lines import say_line
+            from parsimon.cli.row_widths import say_line
 
             say(f"Error: {visible(say_line(ctx, error), one_line=True)}", err=True)
             sys.exit(1)

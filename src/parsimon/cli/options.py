@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from parsimon.cli.sources import complete_table
 
@@ -66,6 +67,37 @@ _SHARED: dict[str, Callable[[Any], Any]] = {
         metavar="N",
         help="Outer folds; 0 for none.  [default: 5; 3 of 20,000 rows or more]",
     ),
+    "folds": click.option(
+        "--outer",
+        type=int,
+        metavar="N",
+        help="Outer folds; 0 for none.  [default: 5, with --fast 3]",
+    ),
+    "tree": click.option(
+        "--tree", metavar="FILE", help="Rows are species of this tree: Newick or NEXUS."
+    ),
+    "default-length": click.option(
+        "--default-length",
+        type=float,
+        metavar="LENGTH",
+        help="For branches of the tree without one.",
+    ),
+    "tip": click.option(
+        "--tip", metavar="COLUMN", help="Names of its tips.  [default: tip, or what matches]"
+    ),
+    "model": click.option(
+        "--model",
+        type=click.Choice(["phyrvm", "pgls"]),
+        default="phyrvm",
+        metavar="NAME",
+        help="With --tree, what predicts: phyrvm or pgls.  [default: phyrvm]",
+    ),
+    "clades": click.option(
+        "--folds",
+        type=int,
+        metavar="N",
+        help="Folds of whole clades; 0 for none.  [default: 3 to 10, with --fast 3]",
+    ),
     "seed": click.option(
         "--seed", default=0, metavar="N", help="Of every random choice.  [default: 0]"
     ),
@@ -92,6 +124,7 @@ _SHARED: dict[str, Callable[[Any], Any]] = {
     "quiet": click.option("--quiet", is_flag=True, help="Show neither progress nor a summary."),
 }
 QUESTION = ("table", "target", "positive", "task", "keep", "drop")
+TREE = ("tree", "default-length", "tip", "model", "clades")
 PAGE = ("out", "pdf", "json", "markdown")
 RUN = ("seed", "jobs", "cluster", "resume", "time-limit")
 # Of a command's values: those that change where and how results are shown, not the results.
@@ -110,3 +143,13 @@ def shared(*names: str) -> Callable[[Command], Command]:
         return command
 
     return add
+
+
+def given_options(context: click.Context) -> dict[str, str]:
+    """Return the options that a user has typed, and how they are spelled."""
+    return {
+        str(option.name): option.opts[0]
+        for option in context.command.params
+        if isinstance(option, click.Option)
+        and context.get_parameter_source(str(option.name)) == ParameterSource.COMMANDLINE
+    }

@@ -5,7 +5,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,9 @@ import click
 
 from parsimon._writing import all_or_none
 from parsimon.cli.options import SHOWING
-from parsimon.cli.printing import say, visible
-from parsimon.cli.stopping import note_standing
+from parsimon.cli.printing import note_standing, say, visible
+from parsimon.cli.running import analysed
+from parsimon.cli.sources import Source, needed_target
 from parsimon.cli.tables import check_target
 from parsimon.exceptions import InvalidInputError
 
@@ -33,6 +34,48 @@ _WRITERS = {
     "Model": "save",
     "Features": "to_csv",
 }
+
+
+def write_page(
+    context: click.Context,
+    analyse: Callable[..., Any],
+    source: Source,
+    ending: str,
+    *,
+    model_of: str = "",
+    features_file: Path | None = None,
+    out: Path | None,
+    pdf: bool,
+    as_json: bool,
+    markdown: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Analyse a table, write its page and what goes beside it, and say what was found.
+
+    ending: Of the page's name, unless `out` names it.
+    model_of: What a model that is saved beside it predicts; none is if that is empty.
+    options: Of `analyse`, and of where and how long the work is done.
+    """
+    places = find_places(
+        source.name,
+        out,
+        ending,
+        pdf=pdf,
+        as_json=as_json,
+        markdown=markdown,
+        model=bool(model_of),
+        features=features_file,
+    )
+    command = command_line(context, needed_target(source))
+    place = places["Report"]
+    with analysed(analyse, source, place, name=source.name, command=command, **options) as analysis:
+        write_files(analysis, places, source.treatments)
+    if quiet:
+        return
+    show_summary(analysis.findings, places)
+    if model_of:
+        say(f"Predict   parsimon predict {shlex.quote(str(places['Model']))} {model_of}.csv")
 
 
 def find_places(

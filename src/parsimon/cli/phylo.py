@@ -4,14 +4,12 @@ from typing import Any
 
 import click
 
-from parsimon.cli.options import PAGE, RUN, shared
-from parsimon.cli.traits import report_on_trait, tree_options
+from parsimon.cli.options import PAGE, RUN, TREE, shared
+from parsimon.cli.report import report_on_trait
 
 
 @click.command()
-@shared("table", "target", "keep", "drop")
-@tree_options
-@shared(*PAGE, "rivals", *RUN, "quiet")
+@shared("table", "target", "keep", "drop", *TREE, *PAGE, "rivals", *RUN, "fast", "quiet")
 @click.pass_context
 def phylo(context: click.Context, /, table: str, **options: Any) -> None:
     """Explain a trait of related species: the same as parsimon report --tree.

@@ -7,10 +7,9 @@ import click
 import numpy as np
 
 from parsimon._writing import whole_file
-from parsimon.cli.printing import give, say
+from parsimon.cli.printing import give, note_standing, say
 from parsimon.cli.saved_models import fitting_parts, new_rows, remarks, table_model
 from parsimon.cli.sources import complete_table
-from parsimon.cli.stopping import note_standing
 from parsimon.cli.tables import check_target
 from parsimon.exceptions import InvalidInputError, MissingDependencyError
 

@@ -1,4 +1,4 @@
-"""What reaches a terminal: text in which nothing can steer the terminal.
+"""What reaches a terminal: text in which nothing can steer it, and what stands after Ctrl-C.
 
 Names and cells come from files that others made. A terminal takes some characters in them for
 commands that change colours, titles or the text above; here they are written as their codes.
@@ -43,3 +43,21 @@ def _steers(character: str) -> bool:
 
 def _code(character: str) -> str:
     return f"\\u{ord(character):04x}"
+
+
+# What shells make of Ctrl-C.
+INTERRUPTED = 130
+# What a command keeps in mind: the moment it began, and what stands if it is stopped.
+STARTED, _STANDS = "parsimon.started", "parsimon.stands"
+
+
+def note_standing(words: str) -> None:
+    """Keep in mind what stands if the command is stopped from now on."""
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.meta[_STANDS] = words
+
+
+def say_standing(context: click.Context) -> str:
+    """Return what stands now that a command is stopped."""
+    return str(context.meta.get(_STANDS, "nothing was written"))

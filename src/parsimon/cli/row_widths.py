@@ -1,7 +1,8 @@
 """The header of a file of text and the width of each of its rows, looked at before it is read.
 
 pandas shifts or drops cells where a row is wider than the header, and fills rows that are not wide
-enough, without a word. Here a row that does not fit is refused or listed, with its line.
+enough, without a word. Here a row that does not fit is refused or listed, with its line. At the
+end is looked up which line a row of the table came from, if it is complained of later.
 """
 
 import csv
@@ -13,8 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+import click
+
 from parsimon.cli.text_files import check_unpacked, find_encodings, open_text
-from parsimon.exceptions import InvalidInputError
+from parsimon.exceptions import BadRowError, InvalidInputError
 
 _MARKS = (",", ";", "\t", "|")
 # A cell goes over so many lines at most; beyond that a quotation mark was not closed.
@@ -253,3 +256,44 @@ def _too_wide(path: Path, layout: Layout, header: _Row, row: _Row) -> str:
 
 def _columns(layout: Layout) -> str:
     return "1 column" if layout.width == 1 else f"{layout.width} columns"
+
+
+_TABLE = "parsimon.table"
+
+
+class _TextTable(NamedTuple):
+    path: Path
+    layout: Layout
+
+
+def note_table(path: Path, layout: Layout) -> None:
+    """Keep in mind which file of text the table of the command came from."""
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.meta[_TABLE] = _TextTable(path, layout)
+
+
+def say_line(context: click.Context, error: Exception) -> str:
+    """Return what an error says; a row is named by its line if the table came from a text."""
+    table: _TextTable | None = context.meta.get(_TABLE)
+    if table is None or not isinstance(error, BadRowError):
+        return str(error)
+    line = line_of_row(table.path, table.layout, error.row)
+    return error.at(f"line {line} of {table.path}") if line else str(error)
+
+
+def line_of_row(path: Path, layout: Layout, row: int) -> int:
+    """Return the line where a row below the header begins; 0 if there is no such row."""
+    place = row + (layout.header is not None)
+    with open_text(path, layout.encoding) as text, any_length():
+        lines = _beginnings(csv.reader(text, delimiter=layout.mark))
+        return next((line for k, line in enumerate(lines) if k == place), 0)
+
+
+def _beginnings(rows: Iterator[list[str]]) -> Iterator[int]:
+    """Yield the line of each row that pandas takes as one: those without anything are skipped."""
+    last = 0
+    for cells in rows:
+        if len(cells) > 1 or any(cell.strip() or not cell for cell in cells):
+            yield last + 1
+        last = rows.line_num  # type: ignore[attr-defined]

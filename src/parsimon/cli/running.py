@@ -1,4 +1,4 @@
-"""What commands about a table share: where the work is done, and what is kept of it."""
+"""What commands about a table share: where the work is done, how long, and what is kept of it."""
 
 import time
 import warnings
@@ -7,19 +7,47 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from parsimon._parallel import on_cluster as on_cluster
-from parsimon.cli.printing import say
-from parsimon.cli.sources import Source
-from parsimon.cli.stopping import note_standing
+import click
+
+from parsimon._parallel import on_cluster
+from parsimon.cli.printing import STARTED, note_standing, say
+from parsimon.cli.sources import Source, needed_target
 from parsimon.exceptions import CheckpointWarning
 
 
-def say_treatments(source: Source, target: str, **question: Any) -> None:
+@contextmanager
+def analysed(
+    analyse: Callable[..., Any],
+    source: Source,
+    place: Path,
+    *,
+    cluster: str | None,
+    resume: bool,
+    time_limit: float | None,
+    **options: Any,
+) -> Iterator[Any]:
+    """Analyse a table; what is kept of the work is removed when all that follows is written.
+
+    place: The file that is named after the table; finished work is kept beside it.
+    """
+    started = click.get_current_context().meta[STARTED]
+    with on_cluster(cluster), _kept_work(place, resume) as folder:
+        yield analyse(
+            source.frame,
+            needed_target(source),
+            checkpoint=folder,
+            time_limit=remaining_seconds(time_limit, started),
+            **options,
+        )
+
+
+def say_treatments(source: Source, **question: Any) -> None:
     """Say what is done to a table before a model sees it, in the words of a page."""
     from parsimon.report.sections.table.treatments import treatment_sentences
     from parsimon.statistician.asked_table import table_treatments
 
-    for sentence in treatment_sentences(table_treatments(source.frame, target, **question)):
+    found = table_treatments(source.frame, needed_target(source), **question)
+    for sentence in treatment_sentences(found):
         say(sentence, err=True)
 
 
@@ -31,7 +59,7 @@ def remaining_seconds(limit: float | None, started: float) -> float | None:
 
 
 @contextmanager
-def kept_work(page: Path, resume: bool) -> Iterator[Path | None]:
+def _kept_work(page: Path, resume: bool) -> Iterator[Path | None]:
     """Give the folder of finished work beside a page, and remove it when all is written."""
     if not resume:
         yield None

@@ -1,11 +1,15 @@
 """`parsimon select-features`: which columns of a table are needed, or a formula of them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from parsimon.cli.options import PAGE, QUESTION, RUN, shared
-from parsimon.cli.wide_tables import columns_and_report
+from parsimon.cli.pages import write_page
+from parsimon.cli.report import report_on_columns
+from parsimon.cli.sources import Source, read_source
+from parsimon.exceptions import InvalidInputError
 
 
 @click.command("select-features")
@@ -15,9 +19,7 @@ from parsimon.cli.wide_tables import columns_and_report
     "--max-features", type=int, metavar="K", help="Most columns, or most features of a formula."
 )
 @click.option("--fixed", multiple=True, metavar="COLUMN", help="In every model, such as age.")
-@click.option(
-    "--outer", type=int, metavar="N", help="Outer folds; 0 for none.  [default: 5, with --fast 3]"
-)
+@shared("folds")
 @click.option(
     "--splits",
     type=int,
@@ -28,7 +30,13 @@ from parsimon.cli.wide_tables import columns_and_report
 @shared(*PAGE, *RUN, "fast", "quiet")
 @click.pass_context
 def select_features(
-    context: click.Context, /, table: str, target: str | None, **given: Any
+    context: click.Context,
+    /,
+    table: str,
+    target: str | None,
+    keep: tuple[str, ...],
+    drop: tuple[str, ...],
+    **given: Any,
 ) -> None:
     """Find which columns of TABLE are needed to predict one of them, and report on it.
 
@@ -49,4 +57,50 @@ def select_features(
         parsimon select-features genes.csv --target relapse --fixed age --splits 200
         parsimon select-features golub_leukaemia --out page.html --json
     """
-    columns_and_report(context, table, target, **given)
+    source = read_source(table, target, keep, drop, needed=given["fixed"])
+    is_wide = source.frame.shape[1] - 1 > len(source.frame)
+    if given["splits"] is None and (_searches(given) or not is_wide):
+        del given["splits"]
+        _search_and_report(context, source, **given)
+        return
+    _check_splits(given)
+    given = {name: value for name, value in given.items() if name not in _OF_SEARCHES}
+    report_on_columns(context, source, **given)
+
+
+# Options of a search for a front.
+_OF_SEARCHES = frozenset({"construct", "max_features", "outer", "positive", "task"})
+
+
+def _searches(given: Mapping[str, Any]) -> bool:
+    """Return whether a search for a front is asked for."""
+    return given["construct"] or given["max_features"] is not None
+
+
+def _check_splits(given: Mapping[str, Any]) -> None:
+    """Refuse options that do not go with splits into halves."""
+    for option, asked in (
+        ("--construct", given["construct"]),
+        ("--max-features", given["max_features"] is not None),
+    ):
+        if asked:
+            raise InvalidInputError(f"{option} does not go with --splits; leave one out.")
+    for option, named in (
+        ("--positive", given["positive"] is not None),
+        ("--task", given["task"] != "auto"),
+    ):
+        if named:
+            raise InvalidInputError(
+                f"{option} does not go with splits into halves; leave it out, or ask for "
+                "--max-features."
+            )
+
+
+def _search_and_report(
+    context: click.Context, source: Source, *, quiet: bool, **options: Any
+) -> None:
+    """Search for the front of columns or formulas, and write the page."""
+    from parsimon.statistician import select_columns
+
+    ending = "formulas" if options["construct"] else "columns"
+    write_page(context, select_columns, source, ending, quiet=quiet, verbose=not quiet, **options)

@@ -1,19 +1,15 @@
 """`parsimon series`: the few features of series that predict a target, on a page."""
 
-import shlex
-import time
 from pathlib import Path
 from typing import Any
 
 import click
 
-from parsimon.cli.columns import choose_columns
 from parsimon.cli.options import PAGE, QUESTION, RUN, shared
-from parsimon.cli.pages import command_line, find_places, show_summary, write_files
+from parsimon.cli.pages import write_page
 from parsimon.cli.printing import say
-from parsimon.cli.running import kept_work, on_cluster, remaining_seconds
 from parsimon.cli.series_files import CLASS
-from parsimon.cli.sources import Source, find_source, needed_target, series_source
+from parsimon.cli.sources import Source, find_source, narrow_source, series_source
 from parsimon.exceptions import InvalidInputError
 
 
@@ -32,10 +28,7 @@ from parsimon.exceptions import InvalidInputError
     help="The features to take: one_se (fewest within one standard error of the least error), "
     "error, knee, ranked, or such as 'error where n_features<=2'.  [default: one_se]",
 )
-@click.option(
-    "--outer", type=int, metavar="N", help="Outer folds; 0 for none.  [default: 5, with --fast 3]"
-)
-@shared(*PAGE)
+@shared("folds", *PAGE)
 @click.option(
     "--features",
     "features_file",
@@ -55,14 +48,7 @@ def series(
     id_: str | None,
     time_: str | None,
     value: tuple[str, ...],
-    out: Path | None,
-    pdf: bool,
-    as_json: bool,
-    markdown: bool,
     features_file: Path | None,
-    cluster: str | None,
-    resume: bool,
-    time_limit: float | None,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -86,41 +72,26 @@ def series(
         parsimon series one_series_a_row.csv --target outcome --max-features 3 --pdf
         parsimon series GunPoint_TRAIN.tsv --fast --features features.csv
     """
-    started = time.monotonic()
     source, has_header = _source(table, target)
-    source = choose_columns(source, keep, drop, needed=(id_, time_, *value))
+    source = narrow_source(source, keep, drop, needed=(id_, time_, *value))
     _check_features(features_file)
-    places = find_places(
-        source.name,
-        out,
-        "series",
-        pdf=pdf,
-        as_json=as_json,
-        markdown=markdown,
-        model=True,
-        features=features_file,
-    )
     from parsimon.statistician import analyse_series
 
-    with on_cluster(cluster), kept_work(places["Report"], resume) as folder:
-        analysis = analyse_series(
-            source.frame,
-            needed_target(source),
-            id=id_,
-            time=time_,
-            value=value,
-            has_header=has_header,
-            name=source.name,
-            verbose=not quiet,
-            command=command_line(context, needed_target(source)),
-            checkpoint=folder,
-            time_limit=remaining_seconds(time_limit, started),
-            **options,
-        )
-        write_files(analysis, places, source.treatments)
-    if not quiet:
-        show_summary(analysis.findings, places)
-        say(f"Predict   parsimon predict {shlex.quote(str(places['Model']))} NEW_SERIES.csv")
+    write_page(
+        context,
+        analyse_series,
+        source,
+        "series",
+        model_of="NEW_SERIES",
+        features_file=features_file,
+        quiet=quiet,
+        verbose=not quiet,
+        id=id_,
+        time=time_,
+        value=value,
+        has_header=has_header,
+        **options,
+    )
 
 
 def _source(table: str, target: str | None) -> tuple[Source, bool]:

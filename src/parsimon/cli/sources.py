@@ -1,5 +1,6 @@
 """Where a table comes from: a file, or data that can be loaded by name."""
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -7,10 +8,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from parsimon._checks import shorten
-from parsimon.cli.headers import FileTable
 from parsimon.cli.printing import say
 from parsimon.cli.series_files import CLASS, is_bare, read_archive
-from parsimon.cli.tables import TABLE_ENDINGS, column, read_file, read_rows
+from parsimon.cli.tables import TABLE_ENDINGS, FileTable, column, read_file, read_rows
 from parsimon.exceptions import DatasetNotFoundError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -69,6 +69,36 @@ def series_source(text: str, n_values: int | None = None) -> Source | None:
     names = [str(place + 1) for place in range(frame.shape[1] - has_class)]
     frame.columns = [CLASS, *names] if has_class else names
     return Source(frame, _plain_name(path), CLASS)
+
+
+def read_source(
+    text: str,
+    target: str | None,
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    needed: Collection[str | None] = (),
+) -> Source:
+    """Return a table with the columns that were asked for, and say which are left out."""
+    return narrow_source(find_source(text, target), keep, drop, needed)
+
+
+def narrow_source(
+    source: Source,
+    keep: Sequence[str],
+    drop: Sequence[str],
+    needed: Collection[str | None] = (),
+) -> Source:
+    """Leave out columns as `--keep` and `--drop` say; the target and `needed` ones stay."""
+    if not keep and not drop:
+        return source
+    from parsimon.report.sections.table.treatments import treatment_sentences
+    from parsimon.statistician.chosen_columns import choose_columns
+
+    stays = (source.target, *needed)
+    frame, gone = choose_columns(source.frame, keep, drop, needed=stays, prefix="--")
+    for sentence in treatment_sentences(gone):
+        say(sentence, err=True)
+    return source._replace(frame=frame, treatments=(*source.treatments, *gone))
 
 
 def complete_table(

@@ -7,16 +7,14 @@ such as a column that got another name, is said at once, and kept for the page.
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.parsers import expat
 
 from parsimon._checks import did_you_mean, shorten
-from parsimon.cli.headers import FileTable, with_header
 from parsimon.cli.printing import say
-from parsimon.cli.row_lines import note_table
-from parsimon.cli.row_widths import Layout, check_widths, read_layout
+from parsimon.cli.row_widths import Layout, check_widths, note_table, read_layout
 from parsimon.cli.text_files import memory_size, open_text
 from parsimon.exceptions import InvalidInputError, MissingDependencyError, ParsimonError
 
@@ -34,6 +32,53 @@ _ABOVE_HEADER = " Line 1 looks like a comment: remove what stands above the head
 _NAMES = {"cp1252": "Windows-1252", "latin-1": "Latin-1"}
 _COMMA_NUMBER = re.compile(r"\s*[+-]?\d+(,\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})?\s*")
+
+
+class FileTable(NamedTuple):
+    """The table of a file, and what was done to it when it was read."""
+
+    frame: "pd.DataFrame"
+    treatments: tuple["Treatment", ...] = ()
+
+    def having(self, *treatments: "Treatment") -> "FileTable":
+        """Return the table with more that is to be said of it."""
+        return self._replace(treatments=(*self.treatments, *treatments))
+
+
+def with_header(frame: "pd.DataFrame", header: Iterable[Any], *, n_beyond: int = 0) -> FileTable:
+    """Name the columns; those without a name and without a value are left out.
+
+    n_beyond: Rows that have empty cells beyond the header.
+    """
+    from parsimon.report.findings import Treatment
+
+    found = ["" if one is None else str(one).strip() for one in header]
+    empty = [not name and bool(frame.iloc[:, k].isna().all()) for k, name in enumerate(found)]
+    names = own_names(found)
+    said = [
+        Treatment(kind="column_renamed", column=own, value=name)
+        for own, name, gone in zip(names, found, empty, strict=True)
+        if own != name and not gone
+    ]
+    if any(empty) or n_beyond:
+        said.append(Treatment(kind="columns_unnamed", count=sum(empty) or 1))
+    frame = frame.set_axis(names, axis=1)
+    return FileTable(frame.loc[:, [not gone for gone in empty]], tuple(said))
+
+
+def own_names(header: Iterable[str]) -> list[str]:
+    """Return a name of its own for each column, as pandas makes it: "x.1", "Unnamed: 3"."""
+    cells = [name or f"Unnamed: {place}" for place, name in enumerate(header)]
+    taken, result = set(cells), []
+    seen: dict[str, int] = {}
+    for name in cells:
+        own, count = name, seen.get(name, 0)
+        while count and (own := f"{name}.{count}") in taken:
+            count += 1
+        seen[name] = count + 1
+        taken.add(own)
+        result.append(own)
+    return result
 
 
 def read_rows(path: Path, *, has_header: bool = True) -> "pd.DataFrame":

@@ -5,19 +5,24 @@ reads a folder of WAV files, and the ``make_*`` functions draw samples whose tru
 Licences and sources of the bundled tables are in ``SOURCES.md`` beside this file.
 """
 
-from parsimon.datasets.alerts import make_alerts, sound_alerts
 from parsimon.datasets.catalogue import names
-from parsimon.datasets.few_labels import make_four_clusters, make_three_clusters
 from parsimon.datasets.loading import load
-from parsimon.datasets.mixtures import make_banana, make_clutter, make_crescent, make_ripley
+from parsimon.datasets.mixtures import (
+    make_banana,
+    make_clutter,
+    make_crescent,
+    make_four_clusters,
+    make_ripley,
+    make_three_clusters,
+)
 from parsimon.datasets.shapes import (
     make_checkerboard,
     make_global_and_local,
     make_spiral,
     make_waveform,
 )
+from parsimon.datasets.simulations import make_alerts, make_variants, sound_alerts
 from parsimon.datasets.sounds import load_sounds, read_wav, write_wav
-from parsimon.datasets.variants import make_variants
 
 __all__ = [
     "load",

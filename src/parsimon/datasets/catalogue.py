@@ -7,11 +7,12 @@ and an error can say where one that is not here comes from.
 import csv
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from parsimon.exceptions import InvalidInputError
 
@@ -57,16 +58,8 @@ class Entry:
         return self.name + _USUAL_SUFFIX[self.kind]
 
 
-@dataclass(frozen=True)
-class DataFiles:
-    """The files in the folder of data that share one name, by kind."""
-
-    paths: Mapping[str, Path] = field(default_factory=dict)
-
-    @property
-    def kind(self) -> str:
-        """What loading gives: a table before arrays, arrays before a bare tree."""
-        return next((kind for kind in ("table", "arrays") if kind in self.paths), "tree")
+# The files in the folder of data that share one name, by kind.
+DataFiles: TypeAlias = Mapping[str, Path]
 
 
 def names() -> list[str]:
@@ -94,7 +87,7 @@ def loadable() -> list[Entry]:
     folder = data_folder()
     if folder is None:
         return bundled
-    present = found(folder)
+    present = find_files(folder)
     # A bundled table wins over a file of the same name: the name gives the same data everywhere.
     others = sorted(set(present) - {entry.name for entry in bundled})
     return bundled + [describe_files(name, present[name]) for name in others]
@@ -102,10 +95,12 @@ def loadable() -> list[Entry]:
 
 def describe_files(name: str, files_of_name: DataFiles) -> Entry:
     """Return what is known about files of the folder; of a user's own files, only the kind."""
+    # A table before arrays, arrays before a bare tree.
+    kind = next((kind for kind in ("table", "arrays") if kind in files_of_name), "tree")
     entry = known().get(name)
     if entry is None:
-        return Entry(name=name, where=FOLDER_VARIABLE, kind=files_of_name.kind)
-    return replace(entry, kind=files_of_name.kind)
+        return Entry(name=name, where=FOLDER_VARIABLE, kind=kind)
+    return replace(entry, kind=kind)
 
 
 @cache
@@ -117,23 +112,9 @@ def known() -> Mapping[str, Entry]:
 
 
 def _entry(row: dict[str, str]) -> Entry:
-    rows, features, missing = (
-        int(row[key]) if row[key] else None for key in ("rows", "features", "missing")
-    )
-    return Entry(
-        name=row["name"],
-        where=row["where"],
-        kind=row["kind"],
-        rows=rows,
-        features=features,
-        classes=row["classes"],
-        missing=missing,
-        left_out=tuple(row["left_out"].split()),
-        tree=row["tree"],
-        description=row["description"],
-        source=row["source"],
-        licence=row["licence"],
-    )
+    numbers = {key: int(row[key]) if row[key] else None for key in ("rows", "features", "missing")}
+    more: dict[str, Any] = {**row, **numbers, "left_out": tuple(row["left_out"].split())}
+    return Entry(**more)
 
 
 def catalogue_name(name: str) -> str:
@@ -157,7 +138,7 @@ def data_folder() -> Path | None:
     return folder
 
 
-def found(folder: Path) -> dict[str, DataFiles]:
+def find_files(folder: Path) -> dict[str, DataFiles]:
     """Return the data files of a folder, grouped by the name that loads them."""
     groups: dict[str, dict[str, Path]] = {}
     for path in sorted(folder.iterdir()):
@@ -170,4 +151,4 @@ def found(folder: Path) -> dict[str, DataFiles]:
             name, kind = name.removesuffix(_SPLITS), "splits"
         groups.setdefault(name, {}).setdefault(kind, path)
     # Splits without their table cannot be loaded.
-    return {name: DataFiles(paths) for name, paths in groups.items() if set(paths) != {"splits"}}
+    return {name: paths for name, paths in groups.items() if set(paths) != {"splits"}}

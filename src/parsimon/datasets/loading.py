@@ -28,7 +28,7 @@ from parsimon.datasets.catalogue import (
     catalogue_name,
     data_folder,
     describe_files,
-    found,
+    find_files,
     known,
     names,
 )
@@ -185,16 +185,16 @@ def load(name: str, *, target: str | None = None) -> Any:
     if entry is not None and entry.where == BUNDLED:
         return _load_bundled(entry, target)
     folder = data_folder()
-    here = {} if folder is None else found(folder)
+    here = {} if folder is None else find_files(folder)
     if key not in here:
         raise _not_found(name, entry)
     return _load_from_folder(key, here, target)
 
 
 def _load_from_folder(key: str, here: Mapping[str, DataFiles], target: str | None) -> Any:
-    entry, paths = describe_files(key, here[key]), here[key].paths
+    entry, paths = describe_files(key, here[key]), here[key]
     more: dict[str, Any] = {}
-    tree = paths.get("tree") or here.get(entry.tree, DataFiles()).paths.get("tree")
+    tree = paths.get("tree") or here.get(entry.tree, {}).get("tree")
     if tree is not None:
         more |= {"newick": read_newick(tree), "tree_path": tree}
     if entry.kind == "tree":

@@ -214,5 +214,4 @@ def disc_labels(X: Array, centres: Array, radii: Array, *, n_positive: int) -> I
     above = X.sum(axis=1) > 0
     positive = inside[:, :n_positive].any(axis=1)
     negative = inside[:, n_positive:].any(axis=1)
-    labels: Indices = (positive | (above & ~negative)).astype(np.intp)
-    return labels
+    return (positive | (above & ~negative)).astype(np.intp)

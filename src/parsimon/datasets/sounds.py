@@ -74,13 +74,13 @@ def read_wav(
         ) from error
     if samples.size == 0:
         raise InvalidInputError(f"{file} has no samples; record it again or leave it out.")
-    values = _scaled(samples)
+    values = _scale(samples)
     values = values.mean(axis=1) if values.ndim > 1 else values
     if seconds is not None:
         values = _middle(values, round(check_positive("seconds", seconds) * own))
     if rate is None or check_count("rate", rate) == own:
         return values, int(own)
-    return _resampled(values, int(own), int(rate)), int(rate)
+    return _resample(values, int(own), int(rate)), int(rate)
 
 
 def write_wav(path: AnyPath, values: Any, rate: int) -> None:
@@ -176,14 +176,13 @@ def load_sounds(
     )
 
 
-def _scaled(samples: AnyArray) -> Array:
+def _scale(samples: AnyArray) -> Array:
     """Return samples as numbers from -1 to 1; SciPy has 24 bits as the upper ones of 32."""
     if samples.dtype.kind == "f":
         return samples.astype(np.float64)
     half = 2.0 ** (8 * samples.dtype.itemsize - 1)
     shifted = samples.astype(np.float64) - (half if samples.dtype.kind == "u" else 0.0)
-    scaled: Array = shifted / half
-    return scaled
+    return shifted / half
 
 
 def _middle(values: Array, length: int) -> Array:
@@ -191,12 +190,11 @@ def _middle(values: Array, length: int) -> Array:
     return values[begin : begin + max(1, length)]
 
 
-def _resampled(values: Array, own: int, rate: int) -> Array:
+def _resample(values: Array, own: int, rate: int) -> Array:
     from scipy.signal import resample_poly
 
     common = gcd(own, rate)
-    found: Array = resample_poly(values, rate // common, own // common)
-    return found
+    return resample_poly(values, rate // common, own // common)
 
 
 def _from_sub_folders(place: Path) -> dict[str, str | None]:

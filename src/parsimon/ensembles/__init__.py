@@ -5,11 +5,11 @@ in `YesNoRule`) over all parameters that err little. `r_hat` and `effective_samp
 whether its chains agree. `SparseEnsemble` keeps few members of many, whatever they are.
 """
 
+from parsimon.ensembles._votes import ErrorOf
 from parsimon.ensembles.abc import ABCClassifier
 from parsimon.ensembles.chain_options import ChainOptions
 from parsimon.ensembles.chains import ABCSamples, abc_sample
 from parsimon.ensembles.convergence import effective_sample_size, r_hat
-from parsimon.ensembles.label_errors import ErrorOf
 from parsimon.ensembles.pruning import pair_areas
 from parsimon.ensembles.rules import BoundRule, HardNetwork, HardTree, RuleList, YesNoRule
 from parsimon.ensembles.sparse import SparseEnsemble

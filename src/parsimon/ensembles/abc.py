@@ -18,18 +18,17 @@ from parsimon._interrupts import stoppable
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array, Indices, Mask
 from parsimon.ensembles._votes import (
+    ErrorOf,
     TwoClassVote,
     VoteCalibration,
     class_folds,
     fitted_vote_calibration,
-    two_columns,
 )
 from parsimon.ensembles.chain_options import CHUNK, ChainOptions
 from parsimon.ensembles.chains import ABCSamples, abc_sample
 from parsimon.ensembles.convergence import agreement
-from parsimon.ensembles.label_errors import ErrorOf
 from parsimon.ensembles.pruning import pair_areas
-from parsimon.ensembles.rules import BoundRule, HardNetwork, average_vote, label_blocks
+from parsimon.ensembles.rules import BoundRule, HardNetwork, average_vote, member_labels
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Checkpoint
 from parsimon.pareto.run import SearchOptions
@@ -187,8 +186,8 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
         """Return class probabilities in the order of `classes_`, shape (m, 2)."""
         votes = self.average_vote(X)
         calibration = self.calibration_
-        found: Array = two_columns(votes if calibration is None else calibration.probability(votes))
-        return found
+        positive = votes if calibration is None else calibration.probability(votes)
+        return np.column_stack([1.0 - positive, positive])
 
     def average_vote(self, X: Any) -> Array:
         """Return the share of kept rules that say yes, shape (m,) (Clark 2011, equation 5.15)."""
@@ -210,26 +209,25 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
     def member_labels(self, X: Any) -> Mask:
         """Return what every kept rule says, True for yes, shape (n_chains * n_kept, m)."""
         X = self._rows(X)
-        return np.concatenate([one for _, one in label_blocks(self.rule_, self._members(), X)])
+        return member_labels(self.rule_, self._members(), X)
 
     def summary(self) -> str:
         """Return in words what was sampled, and whether the chains agree."""
         check_is_fitted(self)
         worst = max(self.r_hat_.values())
-        said = (
-            f"R-hat is at most {worst:.2f}, at least "
-            f"{min(self.effective_sample_size_.values()):.0f} samples are effective: the chains "
-        )
-        said += (
-            "agree" if worst <= 1.1 else "do not agree yet: raise n_doublings, slack or tolerance"
+        least = min(self.effective_sample_size_.values())
+        advice = "do not agree yet: raise n_doublings, slack or tolerance"
+        verdict = (
+            f"R-hat is at most {worst:.2f}, at least {least:.0f} samples are effective: the chains "
+            f"{'agree' if worst <= 1.1 else advice}"
         )
         if np.isnan(worst):
-            said = "Too few steps were recorded to say whether the chains agree"
+            verdict = "Too few steps were recorded to say whether the chains agree"
         return (
             f"{len(self._members())} rules of {self.samples_.shape[0]} chains, {self.n_distinct_} "
             f"of them different on the training rows. Their error is at most "
             f"{self.tolerance_:.3f}, the least met {self.best_error_:.3f}; "
-            f"{self.acceptance_:.0%} of the proposals were taken. {said}."
+            f"{self.acceptance_:.0%} of the proposals were taken. {verdict}."
         )
 
     def _options(self) -> ChainOptions:
@@ -295,15 +293,12 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
         self.acceptance_, self.n_iter_ = found.acceptance, found.n_iter
         self.stopped_by_ = found.stopped_by
         self.best_parameters_, self.best_error_ = found.best, found.best_error
-        labels = self._labels(X)
+        labels = member_labels(self.rule_, self._members(), X)
         self.n_distinct_ = len(np.unique(np.packbits(labels, axis=1), axis=0))
         self.training_auc_ = float(pair_areas(labels.mean(axis=0)[:, None], codes)[0])
         votes = labels.reshape(*found.theta.shape[:2], -1)
         self.r_hat_, self.effective_sample_size_ = agreement(found.errors, votes)
         self.n_doubled_: int = found.n_doubled
-
-    def _labels(self, X: Array) -> Mask:
-        return np.concatenate([one for _, one in label_blocks(self.rule_, self._members(), X)])
 
     def _warn(self, found: ABCSamples, options: ChainOptions) -> None:
         """Warn of what keeps the average from being what was asked for, in one sentence."""

@@ -17,9 +17,9 @@ import numpy as np
 
 from parsimon._parallel import Workers, n_workers
 from parsimon._typing import AnyArray, Array, Indices, Mask
+from parsimon.ensembles._votes import ErrorOf
 from parsimon.ensembles.chain_options import CHUNK, ChainOptions
 from parsimon.ensembles.convergence import agreement
-from parsimon.ensembles.label_errors import ErrorOf
 from parsimon.ensembles.rules import BoundRule, Labeller
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto.run import Ending, OutOfTime, SearchOptions, Standing, run
@@ -69,11 +69,6 @@ class Walk:
     n_earlier: int = 0
     samples: tuple[Array, ...] = ()
     errors: tuple[Array, ...] = ()
-
-    def from_others(self, source: Indices) -> "Walk":
-        """Return the state in which each walker stands where another stood, shape (w,)."""
-        theta, error, log_prior = self.theta[source], self.error[source], self.log_prior[source]
-        return replace(self, theta=theta, error=error, log_prior=log_prior)
 
 
 class ABCSamples(NamedTuple):
@@ -285,7 +280,8 @@ class _AbcProcess:
             return state
         source = np.arange(len(state.theta))
         source[lost] = self._rng(len(source), state.n_chunks).choice(arrived, size=len(lost))
-        return state.from_others(source)
+        theta, error, log_prior = state.theta[source], state.error[source], state.log_prior[source]
+        return replace(state, theta=theta, error=error, log_prior=log_prior)
 
     def _automatic(self, state: Walk) -> float:
         """Return a tolerance that no classifier as good as the best one could miss by chance.

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from parsimon._typing import Array, Indices
-from parsimon.ensembles.label_errors import ErrorOf
+from parsimon.ensembles._votes import ErrorOf
 from parsimon.inference.sparse_bayes import sparse_classification, sparse_regression
 from parsimon.pareto import Bits, nsga2
 
@@ -97,7 +97,7 @@ def _nonnegative(columns: Array, target: Array, most: int) -> Path:
             part, _ = nnls(centred[:, active], target)
             left = target - centred[:, active] @ part
             _keep(best, columns.shape[1], active, part, float(left @ left))
-            active = [one for one, weight in zip(active, part, strict=True) if weight > 0]
+            active = [member for member, weight in zip(active, part, strict=True) if weight > 0]
         gain = centred.T @ left / norms
         gain[active] = -np.inf
         # Equal columns differ by rounding alone; the first of them is taken.
@@ -175,7 +175,7 @@ def by_evolution(columns: Array, codes: Indices, most: int, rng: np.random.Gener
         random_state=rng,
     )  # fmt: skip
     subsets = sorted((np.asarray(row) > 0.5 for row in found.solutions), key=np.count_nonzero)
-    return [_equal(columns.shape[1], np.flatnonzero(one)) for one in subsets]
+    return [_equal(columns.shape[1], np.flatnonzero(subset)) for subset in subsets]
 
 
 WAYS: dict[str, Way] = {

@@ -6,7 +6,7 @@ likely they are beforehand and, for a whole block of them at once, which rows th
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,18 +67,22 @@ def average_vote(bound: BoundRule, theta: Array, X: Array) -> Array:
     Shapes: theta (b, p), X (n, d) -> (n,).
     """
     votes = np.zeros(len(X))
-    for _, labels in label_blocks(bound, theta, X):
+    for labels in _label_blocks(bound, theta, X):
         votes += labels.sum(axis=0)
     return votes / len(theta)
 
 
-def label_blocks(bound: BoundRule, theta: Array, X: Array) -> Any:
-    """Yield slices of the parameter vectors with their labels, shape (b_block, n)."""
+def member_labels(bound: BoundRule, theta: Array, X: Array) -> Mask:
+    """Return what every parameter vector says, shapes (b, p), (n, d) -> (b, n)."""
+    return np.concatenate(list(_label_blocks(bound, theta, X)))
+
+
+def _label_blocks(bound: BoundRule, theta: Array, X: Array) -> Iterator[Mask]:
+    """Yield the labels of a few parameter vectors at a time, shape (b_block, n)."""
     labels = bound.labeller(X)
     size = max(1, _BLOCK // max(1, len(X) * bound.largest))
     for start in range(0, len(theta), size):
-        block = slice(start, start + size)
-        yield block, labels(theta[block])
+        yield labels(theta[start : start + size])
 
 
 @dataclass(frozen=True)
@@ -416,7 +420,7 @@ class YesNoRule:
         if not callable(self.function):
             raise InvalidInputError(f"function must be callable, got {self.function!r}.")
         priors = self.prior.values() if isinstance(self.prior, Mapping) else self.prior
-        made = tuple(_as_prior(one) for one in priors)
+        made = tuple(map(_as_prior, priors))
         if not made:
             raise InvalidInputError("prior is empty; give one for each parameter.")
         return BoundYesNoRule(self.function, made, self.vectorised)
@@ -455,7 +459,7 @@ class BoundYesNoRule(BoundRule):
             if self.vectorised:
                 answers = np.asarray(self.function(theta, X))
             else:
-                answers = np.array([np.asarray(self.function(one, X)) for one in theta])
+                answers = np.array([np.asarray(self.function(row, X)) for row in theta])
             if answers.shape != (len(theta), len(X)):
                 raise InvalidInputError(
                     f"The rule gave answers of shape {answers.shape} for {len(theta)} parameter "

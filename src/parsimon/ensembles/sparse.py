@@ -18,10 +18,9 @@ from parsimon.ensembles._votes import (
     VoteCalibration,
     class_folds,
     fitted_vote_calibration,
-    two_columns,
 )
 from parsimon.ensembles.pruning import WAYS, Path, pair_areas, weighted_scores
-from parsimon.ensembles.rules import BoundRule, label_blocks
+from parsimon.ensembles.rules import BoundRule, member_labels
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Figures, Front, FrontEstimator
 
@@ -72,8 +71,7 @@ class RuleMembers:
     def columns(self, X: Any, _: AnyArray) -> Array:
         """Return what members say, shape (n, M)."""
         rows = np.asarray(X, dtype=np.float64)
-        labels = [one for _, one in label_blocks(self.bound, self.theta, rows)]
-        return np.concatenate(labels).T.astype(np.float64)
+        return member_labels(self.bound, self.theta, rows).T.astype(np.float64)
 
     def subset(self, chosen: Indices) -> "RuleMembers":
         """Return some of the members."""
@@ -137,8 +135,8 @@ class WeightedVote(TwoClassVote, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Array:
         """Return class probabilities in the order of `classes_`, shape (m, 2)."""
-        found: Array = two_columns(self.calibration_.probability(self.votes(X)))
-        return found
+        positive = self.calibration_.probability(self.votes(X))
+        return np.column_stack([1.0 - positive, positive])
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,7 +314,7 @@ class SparseEnsemble(TwoClassVote, FrontEstimator):
             np.column_stack([mean, sizes]), ["auc", "members"], maximise=["auc"], solutions=votes,
             ties="first",
         )  # fmt: skip
-        training = np.array([_area(weighted_scores(said.whole, one), codes) for one in path])
+        training = np.array([_area(weighted_scores(said.whole, own), codes) for own in path])
         figures = Figures(
             columns={
                 "error": (1.0 - mean)[front.rows],
@@ -384,7 +382,7 @@ def _gathered(
         columns = GivenColumns.of(X, codes)
         # Which columns fall with yes is learnt too, in each fold from its own rows.
         own = [GivenColumns.of(X[folds != k], codes[folds != k]) for k in range(folds.max() + 1)]
-        turned = tuple(one.columns(X, classes) for one in own)
+        turned = tuple(part.columns(X, classes) for part in own)
         return columns, _MemberColumns(columns.columns(X, classes), turned, folds)
     if hasattr(given, "member_labels"):
         check_is_fitted(given)

@@ -249,13 +249,15 @@ class HonestScore:
             A tuple (estimate, low, high): the difference over all rows and its interval of the
             same confidence. If it does not hold zero, the models differ.
         """
-        own, against = (RowScores.of(one.folds, one.scoring) for one in (self, other))
+        own, against = (RowScores.of(score.folds, score.scoring) for score in (self, other))
         if self.scoring != other.scoring or own is None or against is None:
             raise InvalidInputError(
                 "gain_over needs two results of one score that is made of rows "
                 f"({', '.join(KINDS)}); got {self.scoring} and {other.scoring}. Use corrected_t."
             )
-        rows, others = (np.concatenate([fold.test for fold in one.folds]) for one in (self, other))
+        rows, others = (
+            np.concatenate([fold.test for fold in score.folds]) for score in (self, other)
+        )
         if not np.array_equal(rows, others):
             raise InvalidInputError(
                 "gain_over needs the same outer folds in both results: give both calls of "

@@ -308,6 +308,11 @@ def _normal_tail(z: float, continuity: float, smallest: float) -> Tail:
     return Tail(float(p_value), smallest, "normal approximation")
 
 
+def _with_tail(blank: Comparison, tail: Tail) -> Comparison:
+    method = f"{blank.method} ({tail.how})"
+    return replace(blank, method=method, p_value=tail.p_value, smallest_p=tail.smallest)
+
+
 def wilcoxon_signed_rank(a: Any, b: Any, *, zeros: Literal["drop", "split"] = "drop") -> Comparison:
     """Compare paired scores by the signs and ranks of their differences.
 
@@ -367,13 +372,7 @@ def wilcoxon_signed_rank(a: Any, b: Any, *, zeros: Literal["drop", "split"] = "d
         return replace(
             blank, n=(len(a),), note="All differences are zero: there is nothing to test."
         )
-    tail = signed_rank_tail(ranks[ranked != 0], positive)
-    return replace(
-        blank,
-        method=f"{blank.method} ({tail.how})",
-        p_value=tail.p_value,
-        smallest_p=tail.smallest,
-    )
+    return _with_tail(blank, signed_rank_tail(ranks[ranked != 0], positive))
 
 
 def mann_whitney(a: Any, b: Any) -> Comparison:
@@ -422,13 +421,7 @@ def mann_whitney(a: Any, b: Any) -> Comparison:
     )
     if np.ptp(ranks) == 0:
         return replace(blank, note="All values are equal: there is nothing to test.")
-    tail = rank_sum_tail(ranks, len(a), rank_sum)
-    return replace(
-        blank,
-        method=f"{blank.method} ({tail.how})",
-        p_value=tail.p_value,
-        smallest_p=tail.smallest,
-    )
+    return _with_tail(blank, rank_sum_tail(ranks, len(a), rank_sum))
 
 
 def pairwise(

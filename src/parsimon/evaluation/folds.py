@@ -178,7 +178,7 @@ def outer_parts(
 ) -> list[OuterPart]:
     """Return the outer folds of all repeats, each repeat with its own child of `seed`."""
     if isinstance(outer, Integral):
-        outer = _shuffled(int(outer), y, groups=groups, classes=classes)
+        outer = _make_splitter(int(outer), y, groups=groups, classes=classes)
     elif not (hasattr(outer, "split") and hasattr(outer, "get_n_splits")):
         raise InvalidInputError(
             f"outer must be a number of folds or a scikit-learn splitter; got {outer!r}."
@@ -206,7 +206,7 @@ def seeded_splitter(splitter: Any, seed: np.random.SeedSequence) -> Any:
     return splitter
 
 
-def _shuffled(n_splits: int, y: AnyArray, *, groups: Any, classes: bool) -> Any:
+def _make_splitter(n_splits: int, y: AnyArray, *, groups: Any, classes: bool) -> Any:
     units, name = (len(y), "rows") if groups is None else (len(np.unique(groups)), "groups")
     if n_splits < 2 or n_splits > units:
         raise InvalidInputError(

@@ -49,12 +49,6 @@ from parsimon.exceptions import InvalidInputError
 
 Scoring = str | Callable[..., float] | None
 
-# Scores that are means over rows: what one prediction contributes, given truth and prediction.
-POINTS: dict[str, Callable[[AnyArray, AnyArray], Any]] = {
-    "accuracy": lambda truth, prediction: truth == prediction,
-    "neg_mean_squared_error": lambda truth, prediction: -((truth - prediction) ** 2),
-    "neg_mean_absolute_error": lambda truth, prediction: -np.abs(truth - prediction),
-}
 _FROM_0_TO_1 = ("accuracy", "average_precision", "balanced_accuracy", "f1", "roc_auc")
 
 
@@ -67,8 +61,7 @@ class Metric:
 
     def scorer(self, estimator: Any) -> Callable[..., float]:
         """Return a function of (fitted estimator, X, y); greater is better."""
-        scorer: Callable[..., float] = check_scoring(estimator, scoring=self.scoring)
-        return scorer
+        return check_scoring(estimator, scoring=self.scoring)
 
     def points(self, fitted: Any, X: Any, fold: Fold) -> AnyArray | None:
         """Return what each test row adds to the score of a fold, as `RowScores` has it.
@@ -94,8 +87,7 @@ def _own_probability(fitted: Any, X: Any, fold: Fold) -> AnyArray:
     probability = fitted.predict_proba(X)
     place = np.searchsorted(fitted.classes_, fold.truth)
     floor = np.finfo(probability.dtype).eps
-    chance: AnyArray = np.clip(probability[np.arange(len(place)), place], floor, 1 - floor)
-    return chance
+    return np.clip(probability[np.arange(len(place)), place], floor, 1 - floor)
 
 
 def _placements(fitted: Any, X: Any, fold: Fold) -> AnyArray:
@@ -364,7 +356,7 @@ def honest_score(
         failures=failures,
         n_planned=len(parts),
         scoring=metric.name,
-        interval=_interval(folds, metric, method, confidence, groups, interval_seed),
+        interval=_interval(folds, metric, method, confidence, interval_seed),
         interval_method=method,
         confidence=confidence,
         stopped_by=stopped_by,
@@ -413,7 +405,6 @@ def _interval(
     metric: Metric,
     method: IntervalMethod,
     confidence: float,
-    groups: AnyArray | None,
     seed: np.random.SeedSequence,
 ) -> tuple[float, float] | None:
     if len(folds) < 2:
@@ -426,22 +417,19 @@ def _interval(
             confidence=confidence,
         )
         return metric.within_range(low, high)
+    rows = RowScores.of(folds, metric.name)
+    if rows is None:
+        raise InvalidInputError(
+            f"The rows do not add up to the {metric.name} of their fold, so that "
+            f"interval={method!r} cannot be had. Use interval='corrected_t'."
+        )
     if method == "rows":
-        rows = RowScores.of(folds, metric.name)
-        if rows is None:
-            raise InvalidInputError(_no_rows(metric.name))
         _, low, high = rows.bounds(confidence)
         mean = float(np.mean([fold.score for fold in folds]))
         # Folds of different sizes weigh alike in the mean, rows weigh alike in the interval.
         return min(low, mean), max(high, mean)
-    points = [POINTS[metric.name](fold.truth, fold.predictions) for fold in folds]
-    tested = np.concatenate([fold.test for fold in folds])
-    return bootstrap_interval(
-        np.concatenate(points).astype(np.float64),
-        tested if groups is None else groups[tested],
-        confidence=confidence,
-        random_state=seed,
-    )
+    points = -rows.points if rows.kind == "loss" else rows.points
+    return bootstrap_interval(points, rows.units, confidence=confidence, random_state=seed)
 
 
 def _check(search: Any, *, repeats: int, confidence: float, time_limit: float | None) -> None:
@@ -460,16 +448,10 @@ def _check_interval(interval: str | None, metric: Metric) -> None:
     if interval is None:
         return
     check_choice("interval", interval, ("rows", "corrected_t", "bootstrap"))
-    known = {"rows": list(KINDS), "bootstrap": list(POINTS), "corrected_t": [metric.name]}[interval]
+    kinds = ("share", "loss") if interval == "bootstrap" else ("share", "loss", "r2", "area")
+    known = [name for name, kind in KINDS.items() if kind in kinds]
     if interval != "corrected_t" and (callable(metric.scoring) or metric.name not in known):
         raise InvalidInputError(
             f"interval={interval!r} needs a score that is made of rows ({', '.join(known)}); "
             f"got {metric.name}. Use interval='corrected_t'."
         )
-
-
-def _no_rows(name: str) -> str:
-    return (
-        f"The rows do not add up to the {name} of their fold, so that interval='rows' cannot be "
-        "had. Use interval='corrected_t'."
-    )

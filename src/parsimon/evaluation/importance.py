@@ -61,12 +61,12 @@ def shuffled_rises(
     for name, places in groups.items():
         total = np.zeros(len(before))
         for _ in range(n_repeats):
-            total += losses(_shuffled(X, places, rng.permutation(len(before))))
+            total += losses(_shuffle(X, places, rng.permutation(len(before))))
         rises[name] = total / n_repeats - before
     return rises
 
 
-def _shuffled(X: Any, places: Sequence[int], order: Any) -> Any:
+def _shuffle(X: Any, places: Sequence[int], order: Any) -> Any:
     if not hasattr(X, "iloc"):
         mixed = np.array(X)
         mixed[:, places] = mixed[order][:, places]
@@ -136,8 +136,7 @@ def permutation_gain(
 
         def losses(rows: Any, fitted: Any = fitted, truth: Any = truth) -> Array:
             called = fitted.predict(rows)
-            lost: Array = np.asarray(called != truth if classes else (called - truth) ** 2, float)
-            return lost
+            return np.asarray(called != truth if classes else (called - truth) ** 2, float)
 
         for name, rise in shuffled_rises(
             losses, _safe_indexing(table, part.test), groups, rng, n_repeats
@@ -150,7 +149,7 @@ def permutation_gain(
         ColumnGain(name, paired_gain(np.concatenate(rises), unit, confidence))
         for name, rises in found.items()
     ]
-    return tuple(sorted(gains, key=lambda one: -one.gain.estimate))
+    return tuple(sorted(gains, key=lambda column: -column.gain.estimate))
 
 
 def paired_gain(rises: Array, unit: float | None, confidence: float = 0.95) -> Bounds:

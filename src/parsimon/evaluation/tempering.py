@@ -22,8 +22,7 @@ def temper(chances: Array, slope: float) -> Array:
         return chances
     logs = slope * np.log(np.maximum(chances, SURE))
     raised = np.exp(logs - logs.max(axis=1, keepdims=True))
-    found: Array = raised / raised.sum(axis=1, keepdims=True)
-    return found
+    return raised / raised.sum(axis=1, keepdims=True)
 
 
 def tempered_slope(chances: Array, codes: Indices) -> float:

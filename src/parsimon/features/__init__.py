@@ -23,27 +23,13 @@ and formulas, never rows; `describe_task` makes such a `Case`.
 from parsimon.features._subset_search import CommonalityCrossover
 from parsimon.features.case_base import CaseBase, Neighbour
 from parsimon.features.case_recall import CaseRecall
-from parsimon.features.chance import (
-    ChanceLevels,
-    Stability,
-    false_selection_bound,
-    stability_index,
-)
+from parsimon.features.chance import ChanceLevels, Stability, false_selection_bound, stability_index
 from parsimon.features.clustering_selector import ClusteringSelector
-from parsimon.features.column_cache import ColumnCache
+from parsimon.features.column_values import ColumnCache, ValueRange, bounds
 from parsimon.features.constructor import ParetoConstructor
-from parsimon.features.domains import ValueRange, bounds
 from parsimon.features.expressions import Expression, apply
-from parsimon.features.feature_aggregator import (
-    ColumnMaxima,
-    FeatureAggregator,
-)
-from parsimon.features.few_columns import FewColumnsClassifier
-from parsimon.features.formula_model import (
-    ClassificationFormula,
-    LearnerFormula,
-    RegressionFormula,
-)
+from parsimon.features.feature_aggregator import ColumnMaxima, FeatureAggregator
+from parsimon.features.formula_model import ClassificationFormula, LearnerFormula, RegressionFormula
 from parsimon.features.formulas import in_words, latex, parse, python_source
 from parsimon.features.labels import LabelNoise, label_noise
 from parsimon.features.learning_tasks import (
@@ -58,7 +44,7 @@ from parsimon.features.learning_tasks import (
 from parsimon.features.operations import OwnFunction
 from parsimon.features.pareto_selector import ColumnSubset, ParetoSelector
 from parsimon.features.quick_formulas import quick_formulas
-from parsimon.features.screen import RegressionScreen, regression_screen
+from parsimon.features.screen import FewColumnsClassifier, RegressionScreen, regression_screen
 from parsimon.features.stable import ColumnGroup, StableSelector
 from parsimon.features.transfer import FeatureTransfer
 

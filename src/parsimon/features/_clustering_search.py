@@ -5,12 +5,11 @@ is, and columns with the same code above 0 become one, the greatest of them. `Cl
 clusters candidates, each once; `ClusteringSearch` is the estimator without its candidates.
 """
 
-import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClusterMixin, TransformerMixin
@@ -27,8 +26,14 @@ from parsimon._parallel import Workers
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.features._clusterings import CLUSTERERS, Clusterer, Groups, clustered, judged
-from parsimon.features._subsets import read_values, write_values
+from parsimon.features._clusterings import (
+    CLUSTERERS,
+    Clusterer,
+    Groups,
+    cluster_tables,
+    judge_groups,
+)
+from parsimon.features._subsets import SavedValues
 from parsimon.pareto import Figures, Front, nsga2
 from parsimon.pareto.choose import check_rule
 from parsimon.pareto.estimator import FrontEstimator
@@ -43,7 +48,6 @@ Objectives = Literal["information", "kim", "morita"]
 _DIGITS = 12
 # Candidates in one call of a worker.
 _IN_A_CALL = 64
-_SECONDS_BETWEEN_SAVES = 30.0
 # How many times more starts the clusterings on the front get.
 _MORE_STARTS = 10
 # Solutions of NSGA-II: two for each column, within these.
@@ -76,7 +80,7 @@ def groups_of(X: Array, codes: Indices, clusterer: Clusterer, starts: Array, uni
     """Return the groups of candidates with equally many columns, distances in units of X."""
     tables = tables_of(X, codes)
     tables = (tables - tables.mean(axis=2, keepdims=True)) / unit
-    found = clustered(tables, clusterer, starts)
+    found = cluster_tables(tables, clusterer, starts)
     return found._replace(
         davies_bouldin=found.davies_bouldin.round(_DIGITS),
         within=found.within.round(_DIGITS) * unit**2,
@@ -95,104 +99,67 @@ def _values(*call: Any) -> Array:
     return values_of(groups_of(*call))
 
 
-class ClusteringSetting(NamedTuple):
-    """A table, (n, m), and how its candidates are clustered.
-
-    starts: Random numbers, (n_init, k), for each number of groups.
-    """
-
-    X: Array
-    clusterer: Clusterer
-    starts: Mapping[int, Array]
-
-    @classmethod
-    def of(
-        cls, X: Array, clusterer: Clusterer, ks: Sequence[int], n_init: int, seed: Any
-    ) -> "ClusteringSetting":
-        """Return the setting of a seed; each number of groups has its own random numbers."""
-        drawn = {}
-        for k in ks:
-            own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, k))
-            drawn[k] = np.random.default_rng(own).random((n_init, k))
-        return cls(X, clusterer, drawn)
-
-    @property
-    def unit(self) -> float:
-        """The largest standard deviation of a column."""
-        return float(self.X.std(axis=0).max())
-
-    def call(self, codes: Indices, k: int) -> tuple[Any, ...]:
-        """Return the arguments of `groups_of`."""
-        return self.X, codes, self.clusterer, self.starts[k], self.unit
-
-    def digest(self) -> str:
-        """Return a text that tells settings apart."""
-        made = sha256(self.clusterer.encode())
-        for array in (self.X, *self.starts.values()):
-            made.update(f"{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
-        return made.hexdigest()
+def draw_starts(ks: Sequence[int], n_init: int, seed: np.random.SeedSequence) -> dict[int, Array]:
+    """Return uniform random numbers, (n_init, k), of its own seed for each number of groups."""
+    drawn = {}
+    for k in ks:
+        own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, k))
+        drawn[k] = np.random.default_rng(own).random((n_init, k))
+    return drawn
 
 
 class ClusteringValues:
     """Criterion and sum of squares within groups of candidates, each clustered once.
 
     Called with rows of codes, (B, m), and numbers of groups, (B,), it returns (B, 2). With a
-    checkpoint, values are read from the file and written to it.
+    checkpoint, values are read from the file and written to it. X (n, m); starts are as of
+    `draw_starts`.
     """
 
     def __init__(
         self,
-        setting: ClusteringSetting,
+        X: Array,
+        clusterer: Clusterer,
+        starts: Mapping[int, Array],
         n_jobs: int | None = 1,
         checkpoint: str | Path | None = None,
     ) -> None:
-        self.setting, self.n_jobs = setting, n_jobs
-        self.file = None if checkpoint is None else Path(checkpoint)
-        self._saved = time.monotonic()
-        self._known: dict[bytes, Array] = {}
-        if self.file is not None and self.file.exists():
-            made_of = "table, clusterer, n_clusters, n_init"
-            self._known = read_values(self.file, setting.digest(), "clusterings", made_of)
+        self.X, self.clusterer, self.starts, self.n_jobs = X, clusterer, starts, n_jobs
+        # The largest standard deviation of a column.
+        self.unit = float(X.std(axis=0).max())
+        made_of = "table, clusterer, n_clusters, n_init"
+        self.known = SavedValues(checkpoint, self._digest, "clusterings", made_of)
+
+    def _digest(self) -> str:
+        made = sha256(self.clusterer.encode())
+        for array in (self.X, *self.starts.values()):
+            made.update(f"{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+        return made.hexdigest()
 
     def __call__(self, codes: Indices, ks: Indices) -> Array:
         rows = np.column_stack((codes, ks)).astype(np.int32)
         keys = [row.tobytes() for row in rows]
-        new = {key: place for place, key in enumerate(keys) if key not in self._known}
-        waiting = rows[list(new.values())]
-        calls = list(_batches(waiting))
+        new = {key: place for place, key in enumerate(keys) if key not in self.known}
+        batches = list(_batches(rows[list(new.values())]))
+        calls = ((each[:, :-1], int(each[0, -1])) for each in batches)
         with Workers(self.n_jobs) as workers:
             found = workers.map(
-                _values, (self.setting.call(each[:, :-1], int(each[0, -1])) for each in calls)
+                _values,
+                ((self.X, each, self.clusterer, self.starts[k], self.unit) for each, k in calls),
             )
-            for each, values in zip(calls, found, strict=True):
-                self._known.update(zip((row.tobytes() for row in each), values, strict=True))
-                if time.monotonic() - self._saved > _SECONDS_BETWEEN_SAVES:
-                    self.save()
-        return np.array([self._known[key] for key in keys]).reshape(-1, 2)
-
-    @property
-    def n_evaluated(self) -> int:
-        """How many candidates have been clustered."""
-        return len(self._known)
+            for batch, values in zip(batches, found, strict=True):
+                self.known.update(zip((row.tobytes() for row in batch), values, strict=True))
+                self.known.save_if_due()
+        return np.array([self.known[key] for key in keys]).reshape(-1, 2)
 
     def all_evaluated(self) -> tuple[Indices, Indices, Array]:
         """Return codes (N, m), numbers of groups (N,) and values (N, 2), in a fixed order."""
-        width = self.setting.X.shape[1] + 1
-        rows = np.frombuffer(b"".join(self._known), dtype=np.int32).reshape(-1, width)
-        values = np.array(list(self._known.values())).reshape(-1, 2)
+        rows = np.frombuffer(b"".join(self.known), np.int32).reshape(-1, self.X.shape[1] + 1)
+        values = np.array(list(self.known.values())).reshape(-1, 2)
         # Fewer groups first, then columns on the left, taken as they are.
         taken = np.where(rows[:, :-1] == -1, np.iinfo(np.int32).max, rows[:, :-1])
         order = np.lexsort((*taken.T[::-1], rows[:, -1]))
         return rows[order, :-1].astype(np.intp), rows[order, -1].astype(np.intp), values[order]
-
-    def save(self) -> None:
-        """Write all values so far to the file, if there is one, all or nothing; else warn."""
-        self._saved = time.monotonic()
-        if self.file is None or not self._known:
-            return
-        codes, ks, values = self.all_evaluated()
-        rows = np.column_stack((codes, ks)).astype(np.int32)
-        write_values(self.file, self.setting.digest(), rows, values)
 
 
 def _batches(rows: AnyArray) -> Iterator[AnyArray]:
@@ -208,7 +175,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
     """An estimator whose `fit` clusters candidates and keeps the front of their values.
 
     A subclass says what the candidates are: `_n_candidates`, `_every_candidate`, `_space`,
-    `_decode`, `_first` and `_first_step`.
+    `_decode`, `_encode`, `_first_step` and `_describe_candidate`.
     """
 
     n_clusters: Any
@@ -234,22 +201,21 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         ks = self._check_options()
         X = self._check_table(X, ks)
         drawing, searching = seed_sequence(self.random_state).spawn(2)
-        setting = ClusteringSetting.of(self._prepare(X), self.clusterer, ks, self.n_init, drawing)
-        values = ClusteringValues(setting, self.n_jobs, self.checkpoint)
+        starts = draw_starts(ks, self.n_init, drawing)
+        values = ClusteringValues(
+            self._prepare(X), self.clusterer, starts, self.n_jobs, self.checkpoint
+        )
         with as_one_piece() as interrupt:
             try:
                 self._search(values, ks, searching)
             except KeyboardInterrupt as error:
-                if not values.n_evaluated:
+                if not values.known:
                     raise
                 interrupt.answer(error)
                 self.exact_, self.n_iter_, self.stopped_by_ = False, 0, "interrupt"
             finally:
-                values.save()
-        more = ClusteringSetting.of(
-            setting.X, self.clusterer, ks, self.n_init * _MORE_STARTS, drawing
-        )
-        return self._read(X, values, more)
+                values.known.save()
+        return self._read(X, values, draw_starts(ks, self.n_init * _MORE_STARTS, drawing))
 
     def predict(self, X: Any) -> AnyArray:
         """Return the group of each row, shape (m,)."""
@@ -273,7 +239,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         k = int(groups.max()) + 1
         if k == 1 and len(np.unique(self.labels_)) > 1:
             return -np.inf
-        index, _ = judged(table.T[None], groups[None], k)
+        index, _ = judge_groups(table.T[None], groups[None], k)
         return -float(index[0])
 
     def segments(
@@ -303,10 +269,8 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
                 f"solutions; got {n_clusters!r}."
             )
         part = np.flatnonzero(front.values[:, -1] == n_clusters)
-        borders: Indices = part[
-            front[part].project(front.names[:2]).segments(n_borders, literal=literal)
-        ]
-        return borders
+        plane = front[part].project(front.names[:2])
+        return part[plane.segments(n_borders, literal=literal)]
 
     def describe(self) -> str:
         """Return in sentences what was found."""
@@ -315,7 +279,9 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         found = "All" if self.exact_ else "Some"
         names = shorten([str(name) for name in self.get_feature_names_out()], 10)
         sizes = self.front_.values[:, 1]
-        bends = sorted({int(self.front_.values[place, 1]) for place in self._bends()})
+        several = "n_clusters" in self.front_.names
+        borders = self.segments(3, n_clusters=int(row[-1]) if several else None)
+        bends = sorted(set(sizes[borders].astype(int).tolist()))
         text = (
             f"{found} {self.n_evaluations_} candidates of {self.n_features_in_} columns were "
             f"clustered; the front has {len(self.front_)}, from {sizes.min():.0f} to "
@@ -323,10 +289,6 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
             f"{len(np.unique(self.labels_))} groups."
         )
         return text + (f" The front bends most at {shorten(bends)} columns." if bends else "")
-
-    def _bends(self) -> Indices:
-        k = int(self.front_.values[self.best_index_, -1])
-        return self.segments(3, n_clusters=k if "n_clusters" in self.front_.names else None)
 
     @property
     @abstractmethod
@@ -380,12 +342,12 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
     def _numbers_of_groups(self) -> list[int]:
         """Return the numbers of groups to try, in order."""
         given = self.n_clusters
-        several = len(_as_list(given)) > 1
+        listed = list(given) if isinstance(given, (range, list, tuple, np.ndarray)) else [given]
         # One group is as clear as can be, so that with others beside it only it would be found.
-        listed = {check_count("n_clusters", k, least=1 + several) for k in _as_list(given)}
+        several = len(listed) > 1
         if not listed:
             raise InvalidInputError("n_clusters is empty; give a number or a range of numbers.")
-        return sorted(listed)
+        return sorted({check_count("n_clusters", k, least=1 + several) for k in listed})
 
     def _objective_names(self) -> list[str]:
         criterion = "longest_link" if self.clusterer == "single link" else "davies_bouldin"
@@ -416,7 +378,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
 
     def _search(self, values: ClusteringValues, ks: list[int], seed: Any) -> None:
         """Cluster all candidates, or those that NSGA-II passes."""
-        m = values.setting.X.shape[1]
+        m = values.X.shape[1]
         self.exact_ = self._n_candidates(m) * len(ks) <= self._most_candidates
         if not self.exact_:
             self.n_iter_, self.stopped_by_ = self._evolve(values, ks, seed)
@@ -427,7 +389,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
 
     def _evolve(self, values: ClusteringValues, ks: list[int], seed: Any) -> tuple[int, str]:
         """Search with NSGA-II; return its generations, and why it ended."""
-        m = values.setting.X.shape[1]
+        m = values.X.shape[1]
         choices, (space, mutation) = np.array(ks), self._space(m, len(ks))
         size = self._n_solutions(m)
 
@@ -457,7 +419,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
 
     def _rank_columns(self, values: ClusteringValues, ks: list[int]) -> AnyArray:
         """Return solutions to begin with: the best columns by themselves, one more each time."""
-        m, middle = values.setting.X.shape[1], len(ks) // 2
+        m, middle = values.X.shape[1], len(ks) // 2
         alone = np.where(np.eye(m, dtype=np.bool_), 0, -1)
         order = np.argsort(values(alone, np.full(m, ks[middle]))[:, 0], kind="stable")
         rank = np.empty(m, dtype=np.intp)
@@ -466,7 +428,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         half = self._n_solutions(m) // 2
         sizes = np.unique(np.linspace(1, m, min(m, half)).round().astype(np.intp))
         first = np.where(rank < sizes[::-1, None], 0, -1)
-        together = np.concatenate((first, self._further_starts(values.setting.X)))
+        together = np.concatenate((first, self._further_starts(values.X)))
         return self._encode(together, middle, len(ks))
 
     def _further_starts(self, X: Array) -> Indices:
@@ -484,7 +446,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         further = [ks] if len(self._numbers_of_groups()) > 1 else []
         return np.column_stack((first, sign * sizes, *further)).astype(np.float64)
 
-    def _read(self, X: Array, values: ClusteringValues, more: ClusteringSetting) -> Self:
+    def _read(self, X: Array, values: ClusteringValues, more: Mapping[int, Array]) -> Self:
         """Keep the front of all candidates, each on it clustered again from more starts."""
         codes, ks, found = values.all_evaluated()
         self.n_evaluations_ = len(codes)
@@ -502,7 +464,8 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
             rows = Front(made, made.shape[1], ties="first").rows
             waiting = [row for row in rows.tolist() if row not in again]
             for row in waiting:
-                groups = groups_of(*more.call(codes[row][None], int(ks[row])))
+                starts = more[int(ks[row])]
+                groups = groups_of(values.X, codes[row][None], self.clusterer, starts, values.unit)
                 again[row] = groups.labels[0]
                 found[row] = values_of(groups)[0]
         made = np.abs(made[rows])
@@ -529,10 +492,6 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
         return Pipeline(
             [("columns", first), ("clusterer", _fit_clusterer(self.clusterer, table, labels))]
         )
-
-
-def _as_list(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, (range, list, tuple, np.ndarray)) else [given]
 
 
 def _refuse(bad: AnyArray, names: Any, what: str, advice: str) -> None:

@@ -1,7 +1,7 @@
 """Clusterings of many small tables at once, and what they are worth.
 
 A batch is an array (B, s, n): B tables of s columns and n rows, columns first. Each table is
-clustered by itself, whatever else is in the batch, to the same bits. `clustered` is the door:
+clustered by itself, whatever else is in the batch, to the same bits. `cluster_tables` is the door:
 k-means, Gaussian mixtures or single link, each with the index of Davies and Bouldin, the sum of
 squares within groups and, for single link, the longest link.
 """
@@ -47,7 +47,7 @@ class Groups(NamedTuple):
     longest_link: Array
 
 
-def clustered(tables: Array, clusterer: Clusterer, starts: Array) -> Groups:
+def cluster_tables(tables: Array, clusterer: Clusterer, starts: Array) -> Groups:
     """Return groups of the rows of each table.
 
     Shapes: tables (B, s, n), columns with mean 0; starts (n_init, k) uniform random numbers, which
@@ -62,7 +62,7 @@ def clustered(tables: Array, clusterer: Clusterer, starts: Array) -> Groups:
     return Groups(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
-def judged(tables: Array, labels: AnyArray, k: int) -> tuple[Array, Array]:
+def judge_groups(tables: Array, labels: AnyArray, k: int) -> tuple[Array, Array]:
     """Return index of Davies and Bouldin and sum of squares within groups, (B,) each.
 
     Shapes: tables (B, s, n), labels (B, n).
@@ -112,7 +112,7 @@ def _best_by_squares(tables: Array, starts: Array) -> Groups:
     labels = np.take_along_axis(labels, kept[..., None], axis=1)
     labels, near = _move_rows(tables, rows, labels, k)
     best = _clearest(tables, _in_order(labels, k), near, k)
-    index, within = judged(tables, best, k)
+    index, within = judge_groups(tables, best, k)
     return Groups(best, index, within, np.full(len(tables), np.nan))
 
 
@@ -137,15 +137,14 @@ def _clearest(tables: Array, labels: Indices, sums: Array, k: int) -> Indices:
     other = equal & (labels != best[:, None]).any(axis=2)
     for row in np.flatnonzero(other.any(axis=1)):
         tied = labels[row, equal[row]]
-        index, _ = judged(np.repeat(tables[row][None], len(tied), axis=0), tied, k)
+        index, _ = judge_groups(np.repeat(tables[row][None], len(tied), axis=0), tied, k)
         best[row] = tied[index.round(9).argmin()]
     return best
 
 
 def _least(values: Array, n: int) -> Indices:
     """Return the places of the n least of each row, equal ones in their order."""
-    places: Indices = np.argsort(values, axis=1, kind="stable")[:, :n]
-    return places
+    return np.argsort(values, axis=1, kind="stable")[:, :n]
 
 
 def _spread_out(tables: Array, rows: Array, starts: Array) -> Array:
@@ -292,7 +291,7 @@ def _by_density(tables: Array, starts: Array) -> Groups:
         going = going[growing]
         if not len(going):
             break
-    index, within = judged(tables, labels, k)
+    index, within = judge_groups(tables, labels, k)
     return Groups(labels, index, within, np.full(len(tables), np.nan))
 
 
@@ -332,7 +331,7 @@ def _by_links(tables: Array, starts: Array) -> Groups:
     # The tree is built from within each group before it leaves it.
     labels = np.empty((b, n), dtype=np.intp)
     np.put_along_axis(labels, order, (links > longest[:, None]).cumsum(axis=1), axis=1)
-    index, within = judged(tables, labels, k)
+    index, within = judge_groups(tables, labels, k)
     return Groups(labels, index, within, longest)
 
 

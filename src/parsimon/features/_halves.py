@@ -9,12 +9,13 @@ import numpy as np
 from scipy.stats import kendalltau
 from sklearn.base import clone
 
+from parsimon._deadline import is_late
 from parsimon._interrupts import Interrupt
 from parsimon._parallel import Workers
 from parsimon._random import generator
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.features._screen import (
+from parsimon.features.screen import (
     Levels,
     best_first,
     moderated_scores,
@@ -95,22 +96,36 @@ class Splits:
         self._longest = 0.0
 
     def fits(
-        self, table: WideTable, seed: Any, fit: Callable[..., Any] | None = None
+        self,
+        table: WideTable,
+        seed: Any,
+        fit: Callable[..., Any] | None = None,
+        *,
+        so_far: bool = False,
     ) -> list[HalfFit]:
-        """Make a run; at least one split is fitted."""
-        found: list[HalfFit] = []
-        self._run(table, seed, fit or fit_halves, found)
-        return found
+        """Make a run: fit both halves of each split, of one split at least.
 
-    def fits_so_far(self, table: WideTable, seed: Any) -> list[HalfFit]:
-        """Make a run that Ctrl-C ends with the splits that are done, unless those are few."""
+        One `so_far` ends at Ctrl-C with the splits that are done, unless those are few.
+        """
         found: list[HalfFit] = []
+        began, share = time.monotonic(), None
+        if self._end is not None and not self._longest:
+            share = began + (self._end - began) / self._n_shares
+        calls = (
+            (table, split)
+            for place, split in enumerate(seed.spawn(self._n_splits))
+            if place == 0 or not is_late(share)
+        )
         try:
-            self._run(table, seed, fit_halves, found)
+            for pair in self._workers.map(fit or fit_halves, calls):
+                found.extend(pair)
         except KeyboardInterrupt as error:
-            if len(found) < 2 * _FEWEST:
+            if not so_far or len(found) < 2 * _FEWEST:
                 raise
             self._interrupt.answer(error)
+            return found
+        self._n_splits = len(found) // 2
+        self._longest = max(self._longest, time.monotonic() - began)
         return found
 
     def whole_runs(self, runs: Iterable[tuple[WideTable, Any]]) -> Iterator[list[HalfFit]]:
@@ -121,24 +136,6 @@ class Splits:
                     yield self.fits(table, seed)
         except KeyboardInterrupt as error:
             self._interrupt.answer(error)
-
-    def _run(
-        self, table: WideTable, seed: Any, fit: Callable[..., Any], found: list[HalfFit]
-    ) -> None:
-        """Add the fits to both halves of each split to a list, as they are made."""
-        began = time.monotonic()
-        share = None
-        if self._end is not None and not self._longest:
-            share = began + (self._end - began) / self._n_shares
-        calls = (
-            (table, one)
-            for place, one in enumerate(seed.spawn(self._n_splits))
-            if share is None or place == 0 or time.monotonic() < share
-        )
-        for pair in self._workers.map(fit, calls):
-            found.extend(pair)
-        self._n_splits = len(found) // 2
-        self._longest = max(self._longest, time.monotonic() - began)
 
     def _has_time(self) -> bool:
         """Return whether another run is likely to end in time."""
@@ -164,8 +161,8 @@ def halve_rows(y: AnyArray, classes: AnyArray | None, seed: Any) -> tuple[Indice
 def fit_halves(table: WideTable, seed: Any) -> tuple[HalfFit, HalfFit]:
     """Fit both halves of a random split."""
     draw, first_seed, second_seed = seed.spawn(3)
-    one, other = halve_rows(table.y, table.classes, draw)
-    return fit_half(table, one, other, first_seed), fit_half(table, other, one, second_seed)
+    first, second = halve_rows(table.y, table.classes, draw)
+    return fit_half(table, first, second, first_seed), fit_half(table, second, first, second_seed)
 
 
 def fit_permuted(table: WideTable, seed: Any) -> tuple[HalfFit, HalfFit]:
@@ -193,10 +190,11 @@ def fit_half(table: WideTable, rows: Indices, others: Indices, seed: Any) -> Hal
         return HalfFit(columns, np.empty(0), np.empty(0))
     # A selector with a front selects for all of its models, not for the one that predicts.
     is_front = hasattr(model, "front_") and hasattr(model, "get_support")
-    says = None if is_front else _outputs(model)
-    if says is None:
+    methods = [m for m in ("decision_function", "predict_proba", "predict") if hasattr(model, m)]
+    if is_front or not methods:
         return _judge_average(table, rows, others, columns)
-    found = [_order(table, part, says(values[part])) for part in (rows, others)]
+    order_rows = getattr(model, methods[0])
+    found = [_order(table, part, order_rows(values[part])) for part in (rows, others)]
     return HalfFit(columns, np.array(found[:1]), np.array(found[1:]))
 
 
@@ -250,14 +248,6 @@ def _of_steps(steps: Any, d: int) -> Indices:
     return columns
 
 
-def _outputs(model: Any) -> Any:
-    """Return the method by which a model orders rows, or None."""
-    for name in ("decision_function", "predict_proba", "predict"):
-        if hasattr(model, name):
-            return getattr(model, name)
-    return None
-
-
 def _rank_and_judge(table: WideTable, rows: Indices, others: Indices) -> HalfFit:
     train = table.X[rows]
     scale = Levels.of(train, table.row_sizes[rows], shared=table.shared)
@@ -273,11 +263,7 @@ def _rank_and_judge(table: WideTable, rows: Indices, others: Indices) -> HalfFit
         np.cumsum(model.votes(table.X[part], table.medians[part]), axis=2)
         for part in (rows, others)
     ]
-    found = [
-        [_order(table, part, _add_fixed(table, rows, part, votes, size)) for size in table.sizes]
-        for part in (rows, others)
-    ]
-    return HalfFit(columns, np.array(found[0]), np.array(found[1]))
+    return _judge(table, rows, others, columns, votes)
 
 
 def _judge_average(table: WideTable, rows: Indices, others: Indices, columns: Indices) -> HalfFit:
@@ -292,10 +278,22 @@ def _judge_average(table: WideTable, rows: Indices, others: Indices, columns: In
             model.votes(table.X[part], table.medians[part]).sum(axis=2, keepdims=True)
             for part in (rows, others)
         ]
-    found = [
-        _order(table, part, _add_fixed(table, rows, part, votes, 1)) for part in (rows, others)
-    ]
-    return HalfFit(columns, np.array(found[:1]), np.array(found[1:]))
+    return _judge(table, rows, others, columns, votes)
+
+
+def _judge(
+    table: WideTable, rows: Indices, others: Indices, columns: Indices, votes: list[Array]
+) -> HalfFit:
+    """Return how well votes of more and more columns order the rows, and the others.
+
+    Shapes: votes (n, r, k), (m, r, k): Of one column for one size, else of all sizes of the table.
+    """
+    sizes = table.sizes if table.estimator is None else [1]
+    train, test = (
+        [_order(table, part, _add_fixed(table, rows, part, votes, size)) for size in sizes]
+        for part in (rows, others)
+    )
+    return HalfFit(columns, np.array(train), np.array(test))
 
 
 def _add_fixed(
@@ -313,8 +311,7 @@ def _add_fixed(
     spread = np.where(spread > 0, spread, 1.0)
     target = target_columns(table.y[rows], table.classes)
     weights = np.linalg.lstsq(given[0] / spread, target, rcond=None)[0]
-    found: Array = (given[1] / spread) @ weights
-    return found
+    return (given[1] / spread) @ weights
 
 
 def _order(table: WideTable, rows: Indices, said: Array) -> float:
@@ -329,5 +326,5 @@ def _order(table: WideTable, rows: Indices, said: Array) -> float:
     scores = np.reshape(said, (len(rows), -1))
     if len(table.classes) == 2:
         return auc(y == table.classes[1], scores[:, -1])
-    areas = [auc(y == one, score) for one, score in zip(table.classes, scores.T, strict=True)]
+    areas = [auc(y == label, s) for label, s in zip(table.classes, scores.T, strict=True)]
     return float(np.mean(areas))

@@ -6,7 +6,6 @@ are found to the optimum, so that ``tol`` and ``max_iter`` of the learner do not
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
@@ -75,7 +74,6 @@ def _is_plain(step: Any, *free: str) -> bool:
     return all(given[name] == plain[name] for name in plain if name not in {*_FREE, *free, "copy"})
 
 
-@dataclass(frozen=True, eq=False)
 class LinearFolds:
     """A table and its folds, on one scale, for linear models of many subsets.
 
@@ -89,18 +87,10 @@ class LinearFolds:
     tests: The test rows of each fold.
     """
 
-    kind: Literal["logistic", "ridge"]
-    D: Array
-    T: Array
-    counts: Array
-    penalty: Array
-    tests: list[Indices]
-
-    @classmethod
-    def of(
-        cls, form: LinearForm, X: Array, y: AnyArray, folds: Sequence[tuple[Indices, Indices]]
-    ) -> "LinearFolds":
-        """Return a table with its folds: X (n, d), y (n,) of numbers or of class codes."""
+    def __init__(
+        self, form: LinearForm, X: Array, y: AnyArray, folds: Sequence[tuple[Indices, Indices]]
+    ) -> None:
+        """Take up a table X (n, d), numbers or class codes y (n,), and pairs of train and test."""
         n, d = X.shape
         counts = np.ones((len(folds) + 1, n))
         counts[:-1] = [np.bincount(train, minlength=n) for train, _ in folds]
@@ -116,8 +106,9 @@ class LinearFolds:
             T = (y[:, None] == (classes[1:] if len(classes) == 2 else classes)).astype(float)
             # Softmax leaves a common shift of the intercepts open; this settles it, no more.
             penalty[:, -1] = 1e-8 * n if T.shape[1] > 1 else 0.0
-        D = np.column_stack(((X - centre) / spread, np.ones(n)))
-        return cls(form.kind, D, T, counts, penalty, [np.asarray(test) for _, test in folds])
+        self.kind, self.T, self.counts, self.penalty = form.kind, T, counts, penalty
+        self.D = np.column_stack(((X - centre) / spread, np.ones(n)))
+        self.tests = [np.asarray(test) for _, test in folds]
 
     @cached_property
     def products(self) -> Array | None:
@@ -156,8 +147,8 @@ class LinearFolds:
             for begin in range(0, len(rows), step):
                 part = rows[begin : begin + step]
                 weights = self.weights(masks[part]).reshape(len(self.tests), -1, width)
-                for one, test, fold in zip(found, self.tests, weights, strict=True):
-                    one[part] = (fold @ self.D[test].T).reshape(len(part), n_outputs, -1)
+                for own, test, fold in zip(found, self.tests, weights, strict=True):
+                    own[part] = (fold @ self.D[test].T).reshape(len(part), n_outputs, -1)
         return found
 
     def weights(self, masks: Mask) -> Array:
@@ -180,10 +171,10 @@ class LinearFolds:
         places = np.column_stack((places, np.full(len(places), self.D.shape[1] - 1)))
         start = np.zeros((len(places), self.T.shape[1], places.shape[1]))
         # Where all rows lead, the folds nearly are: only a start, from which each goes on.
-        start = _Newton.of(self, places, np.full(len(places), n_folds)).minimised(start)
+        start = _Newton(self, places, np.full(len(places), n_folds)).minimise(start)
         which = np.repeat(np.arange(n_folds), len(places))
         tiled = np.tile(places, (n_folds, 1))
-        found = _Newton.of(self, tiled, which).minimised(np.tile(start, (n_folds, 1, 1)))
+        found = _Newton(self, tiled, which).minimise(np.tile(start, (n_folds, 1, 1)))
         return places, found.reshape(n_folds, *start.shape)
 
     def _ridge(self, places: Indices) -> tuple[Indices, Array]:
@@ -214,7 +205,6 @@ def _scale(X: Array, count: Array) -> tuple[Array, Array]:
     return centre, spread
 
 
-@dataclass(frozen=True, eq=False)
 class _Newton:
     r"""Newton's method for P logistic models of as many columns each, all at once.
 
@@ -227,21 +217,14 @@ class _Newton:
     pairs (d + 1, d + 1): Where the product of two columns stands; None without products.
     """
 
-    table: LinearFolds
-    places: Indices
-    counts: Array
-    penalty: Array
-    pairs: Indices | None
-
-    @classmethod
-    def of(cls, table: LinearFolds, places: Indices, which: Indices) -> "_Newton":
-        """Return the models of columns `places`, (P, k), in the folds `which`, (P,)."""
+    def __init__(self, table: LinearFolds, places: Indices, which: Indices) -> None:
+        """Take up the models of columns `places`, (P, k), in the folds `which`, (P,)."""
+        self.table, self.places, self.counts = table, places, table.counts[which]
+        self.penalty = table.penalty[which[:, None], places]
         many = table.n_pairs > 4 * places.shape[1] ** 2 + 200
-        pairs = None if table.products is None or many else table.pairs
-        penalty = table.penalty[which[:, None], places]
-        return cls(table, places, table.counts[which], penalty, pairs)
+        self.pairs = None if table.products is None or many else table.pairs
 
-    def minimised(self, theta: Array) -> Array:
+    def minimise(self, theta: Array) -> Array:
         """Return the weights that minimise, from a start: (P, K, k) -> (P, K, k)."""
         theta = theta.copy()
         active = np.arange(len(theta))
@@ -295,8 +278,7 @@ class _Newton:
             return (own * slope[:, None]) @ own.transpose(0, 2, 1)
         which = self.pairs[places[:, :, None], places[:, None, :]]
         rows = np.arange(len(places))[:, None, None]
-        block: Array = (slope @ products)[rows, which]
-        return block
+        return (slope @ products)[rows, which]
 
     def _step(self, share: Array, gradient: Array, active: Indices) -> Array:
         """Return the Newton steps, (A, K, k)."""

@@ -4,10 +4,9 @@
 of a ranking) go over units, which are columns or groups of columns.
 """
 
-import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice
 from math import comb
 
@@ -18,6 +17,7 @@ from sklearn.svm import LinearSVC, LinearSVR
 
 from parsimon._checks import check_probability
 from parsimon._data import Task
+from parsimon._deadline import end_after
 from parsimon._interrupts import as_one_piece
 from parsimon._typing import AnyArray, Array, Mask
 from parsimon.features._subsets import Columns, SubsetErrors
@@ -40,6 +40,8 @@ _LISTED = 4096
 @dataclass(frozen=True, eq=False)
 class SubsetProblem:
     """Subsets of columns by their objectives: error, size and, if there are costs, cost.
+
+    Walks over subsets of units return those that were passed, (k, g).
 
     most: The most columns of a subset.
     """
@@ -87,6 +89,62 @@ class SubsetProblem:
         kept = Front(values, self.names, ties="first").rows
         return masks[kept], values[kept]
 
+    def forward(self) -> Mask:
+        """Add the unit that helps most, from none on."""
+        here, passed = np.zeros(len(self.columns.units), dtype=np.bool_), []
+        while here.sum() < self.most_units:
+            here, _ = self._best(here, adding=True)
+            passed.append(here)
+        return np.array(passed)
+
+    def backward(self) -> Mask:
+        """Drop the unit that helps least, from all of them on."""
+        here = np.ones(len(self.columns.units), dtype=np.bool_)
+        passed = [here]
+        while here.sum() > 1:
+            here, _ = self._best(here, adding=False)
+            passed.append(here)
+        return np.array([subset for subset in passed if subset.sum() <= self.most_units])
+
+    def floating(self) -> Mask:
+        """Add the unit that helps most, then drop units while that beats what was known.
+
+        Pudil, Novovicova and Kittler (1994), Pattern Recognition Letters 15:1119-1125.
+        """
+        here = np.zeros(len(self.columns.units), dtype=np.bool_)
+        known: dict[int, tuple[float, Mask]] = {}
+        while here.sum() < self.most_units:
+            here, error = self._best(here, adding=True)
+            if error < known.get(int(here.sum()), (np.inf,))[0]:
+                known[int(here.sum())] = error, here
+            else:
+                here = known[int(here.sum())][1]
+            while here.sum() > 2:
+                less, error = self._best(here, adding=False)
+                if not error < known.get(int(less.sum()), (np.inf,))[0]:
+                    break
+                known[int(less.sum())], here = (error, less), less
+        return np.array([known[size][1] for size in sorted(known)])
+
+    def prefixes(self, score: Array) -> Mask:
+        """Return the best unit by a score of each column, the best two, and so on."""
+        of_units = np.array([score[unit].max() for unit in self.columns.units])
+        order = np.argsort(-of_units, kind="stable")
+        bits = np.zeros((self.most_units, len(order)), dtype=np.bool_)
+        for size in range(1, self.most_units + 1):
+            bits[size - 1, order[:size]] = True
+        self.errors(self.columns.masks(bits))
+        return bits
+
+    def _best(self, here: Mask, *, adding: bool) -> tuple[Mask, float]:
+        """Return the best subset with one unit more or less, and its error."""
+        places = np.flatnonzero(here != adding)
+        near = np.repeat(here[None], len(places), axis=0)
+        near[np.arange(len(places)), places] = adding
+        found = self.errors(self.columns.masks(near))
+        best = int(found.argmin())
+        return near[best], float(found[best])
+
 
 def search_subsets(
     problem: SubsetProblem, max_iter: int, time_limit: float | None, seed: np.random.SeedSequence
@@ -99,7 +157,7 @@ def search_subsets(
     least = 0 if problem.columns.fixed.any() else 1
     n_subsets = sum(comb(g, size) for size in range(least, most + 1))
     exact = n_subsets <= _MOST_SUBSETS
-    problem.errors.deadline = None if time_limit is None else time.monotonic() + time_limit
+    problem.errors.deadline = end_after(time_limit)
     with as_one_piece() as interrupt:
         try:
             if not exact:
@@ -136,9 +194,9 @@ def _list_subsets(problem: SubsetProblem, least: int) -> Iterator[Mask]:
 
 def _walk(problem: SubsetProblem) -> Mask:
     """Return what greedy walks and quick filters pass, (k, g)."""
-    errors, columns = problem.errors, problem.columns
-    g = len(columns.units)
-    walks = Walks(errors, columns, min(problem.most_units, max(1, _MOST_SUBSETS // (3 * g))))
+    errors, g = problem.errors, len(problem.columns.units)
+    most = min(problem.most_units, max(1, _MOST_SUBSETS // (3 * g)))
+    walks = replace(problem, most=most)
     passed = [walks.forward(), walks.floating()]
     if g * g // 2 <= _MOST_SUBSETS // 3:
         passed.append(walks.backward())
@@ -171,74 +229,6 @@ def _evolve(
         random_state=seed,
     )
     return False, result.n_iter, result.stopped_by
-
-
-@dataclass(frozen=True, eq=False)
-class Walks:
-    """Walks over subsets of units, each a list of subsets (k, g) that were passed.
-
-    most: The most units of a subset.
-    """
-
-    errors: SubsetErrors
-    columns: Columns
-    most: int
-
-    def forward(self) -> Mask:
-        """Add the unit that helps most, from none on."""
-        here, passed = np.zeros(len(self.columns.units), dtype=np.bool_), []
-        while here.sum() < self.most:
-            here, _ = self._best(here, adding=True)
-            passed.append(here)
-        return np.array(passed)
-
-    def backward(self) -> Mask:
-        """Drop the unit that helps least, from all of them on."""
-        here = np.ones(len(self.columns.units), dtype=np.bool_)
-        passed = [here]
-        while here.sum() > 1:
-            here, _ = self._best(here, adding=False)
-            passed.append(here)
-        return np.array([subset for subset in passed if subset.sum() <= self.most])
-
-    def floating(self) -> Mask:
-        """Add the unit that helps most, then drop units while that beats what was known.
-
-        Pudil, Novovicova and Kittler (1994), Pattern Recognition Letters 15:1119-1125.
-        """
-        here = np.zeros(len(self.columns.units), dtype=np.bool_)
-        known: dict[int, tuple[float, Mask]] = {}
-        while here.sum() < self.most:
-            here, error = self._best(here, adding=True)
-            if error < known.get(int(here.sum()), (np.inf,))[0]:
-                known[int(here.sum())] = error, here
-            else:
-                here = known[int(here.sum())][1]
-            while here.sum() > 2:
-                less, error = self._best(here, adding=False)
-                if not error < known.get(int(less.sum()), (np.inf,))[0]:
-                    break
-                known[int(less.sum())], here = (error, less), less
-        return np.array([known[size][1] for size in sorted(known)])
-
-    def prefixes(self, score: Array) -> Mask:
-        """Return the best unit by a score of each column, the best two, and so on."""
-        of_units = np.array([score[unit].max() for unit in self.columns.units])
-        order = np.argsort(-of_units, kind="stable")
-        bits = np.zeros((self.most, len(order)), dtype=np.bool_)
-        for size in range(1, self.most + 1):
-            bits[size - 1, order[:size]] = True
-        self.errors(self.columns.masks(bits))
-        return bits
-
-    def _best(self, here: Mask, *, adding: bool) -> tuple[Mask, float]:
-        """Return the best subset with one unit more or less, and its error."""
-        places = np.flatnonzero(here != adding)
-        near = np.repeat(here[None], len(places), axis=0)
-        near[np.arange(len(places)), places] = adding
-        found = self.errors(self.columns.masks(near))
-        best = int(found.argmin())
-        return near[best], float(found[best])
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from sklearn.metrics import get_scorer
 
 from parsimon._checks import shorten
 from parsimon._data import Task
+from parsimon._deadline import Deadline, is_late
 from parsimon._parallel import Workers, one_thread
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon._writing import warn_if_unwritten, whole_file
@@ -77,8 +78,7 @@ def _wrong_share(decisions: Array, y: AnyArray) -> Array:
 
 def _decide(decisions: Array) -> Indices:
     two = decisions.shape[1] == 1
-    codes: Indices = (decisions[:, 0] > 0).astype(np.intp) if two else decisions.argmax(axis=1)
-    return codes
+    return (decisions[:, 0] > 0).astype(np.intp) if two else decisions.argmax(axis=1)
 
 
 def _wrong_share_of_classes(decisions: Array, y: AnyArray) -> Array:
@@ -110,21 +110,6 @@ def _squares(decisions: Array, y: AnyArray) -> Array:
     return square
 
 
-def _root_squares(decisions: Array, y: AnyArray) -> Array:
-    root: Array = np.sqrt(_squares(decisions, y))
-    return root
-
-
-def _distances(decisions: Array, y: AnyArray) -> Array:
-    distance: Array = np.abs(decisions[:, 0] - y).mean(axis=1)
-    return distance
-
-
-def _unexplained_share(decisions: Array, y: AnyArray) -> Array:
-    share: Array = _squares(decisions, y) / y.var()
-    return share
-
-
 _FORMULAS: dict[str, dict[str, Callable[[Array, AnyArray], Array]]] = {
     "classification": {
         "accuracy": _wrong_share,
@@ -134,9 +119,9 @@ _FORMULAS: dict[str, dict[str, Callable[[Array, AnyArray], Array]]] = {
     },
     "regression": {
         "neg_mean_squared_error": _squares,
-        "neg_root_mean_squared_error": _root_squares,
-        "neg_mean_absolute_error": _distances,
-        "r2": _unexplained_share,
+        "neg_root_mean_squared_error": lambda decisions, y: np.sqrt(_squares(decisions, y)),
+        "neg_mean_absolute_error": lambda decisions, y: np.abs(decisions[:, 0] - y).mean(axis=1),
+        "r2": lambda decisions, y: _squares(decisions, y) / y.var(),
     },
 }
 
@@ -214,6 +199,52 @@ def _check_costs(costs: Any, d: int) -> Array | None:
     return checked
 
 
+class SavedValues(dict[bytes, Array]):
+    """Values of candidates by their bytes, in a file as well if one is named.
+
+    digest: Makes the text that a file of other values does not have.
+    """
+
+    def __init__(
+        self, place: str | Path | None, digest: Callable[[], str], called: str, made_of: str
+    ) -> None:
+        self._place, self._digest = place, digest
+        self._saved = time.monotonic()
+        if place is None or not Path(place).exists():
+            return
+        try:
+            with Path(place).open("rb") as file, np.load(file, allow_pickle=False) as stored:
+                found = str(stored["digest"])
+                rows, values = stored["rows"], stored["values"]
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+            raise CheckpointError(
+                f"{place} is no checkpoint of {called}; remove it or name another file."
+            ) from error
+        if found != digest():
+            raise CheckpointError(
+                f"{place} belongs to another {made_of} or seed; name another file."
+            )
+        self.update((row.tobytes(), each) for row, each in zip(rows, values, strict=True))
+
+    def rows(self) -> AnyArray:
+        """Return the bytes of the candidates, a row each, shape (N, width)."""
+        return np.frombuffer(b"".join(self), dtype=np.uint8).reshape(len(self), -1)
+
+    def save_if_due(self) -> None:
+        """Save if some time has passed since the last time."""
+        if time.monotonic() - self._saved > _SECONDS_BETWEEN_SAVES:
+            self.save()
+
+    def save(self) -> None:
+        """Write all values so far to the file, if there is one, all or nothing; else warn."""
+        self._saved = time.monotonic()
+        if self._place is None or not self:
+            return
+        digest, rows, values = self._digest(), self.rows(), np.array(list(self.values()))
+        with warn_if_unwritten(), whole_file(self._place) as file:
+            np.savez(file, digest=np.array(digest), rows=rows, values=values)
+
+
 @dataclass(eq=False, repr=False)
 class SubsetErrors:
     """Cross-validated errors of subsets of columns, on folds that all of them share.
@@ -237,17 +268,16 @@ class SubsetErrors:
     def __post_init__(self) -> None:
         self.measure = Measure.of(self.scoring, self.task)
         self._linear: LinearFolds | None = None
-        self._saved = time.monotonic()
-        self._known: dict[bytes, Array] = {}
-        self.deadline: float | None = None
-        if self.checkpoint is not None and Path(self.checkpoint).exists():
-            self._known = read_values(
-                Path(self.checkpoint), self._digest(), "a selection", "table, learner, score"
-            )
+        self.deadline: Deadline = None
+        self._known = SavedValues(
+            self.checkpoint, self._digest, "a selection", "table, learner, score"
+        )
 
     # What it was made of: errors are found again, and skops stores neither functions nor bytes.
     def __getstate__(self) -> dict[str, Any]:
-        return {one.name: getattr(self, one.name) for one in fields(self)} | {"checkpoint": None}
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {
+            "checkpoint": None
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -280,22 +310,16 @@ class SubsetErrors:
         at_once = _BETWEEN_SAVES * (1 if self.form is None else _SOLVED_BETWEEN)
         step = max(1, at_once if watched else len(new))
         for begin in range(0, len(new), step):
-            if self.deadline is not None and self._known and time.monotonic() >= self.deadline:
+            if self._known and is_late(self.deadline):
                 raise OutOfTime
             part = masks[places[begin : begin + step]]
             self._known.update(zip(list(new)[begin:], self._evaluate(part), strict=False))
-            if time.monotonic() - self._saved > _SECONDS_BETWEEN_SAVES:
-                self.save()
+            self._known.save_if_due()
         return np.array([self._known[key] for key in keys])
 
     def save(self) -> None:
         """Write all errors so far to the file, if there is one, all or nothing; else warn."""
-        self._saved = time.monotonic()
-        if self.checkpoint is None or not self._known:
-            return
-        packed = np.frombuffer(b"".join(self._known), dtype=np.uint8)
-        rows = packed.reshape(len(self._known), -1)
-        write_values(self.checkpoint, self._digest(), rows, np.array(list(self._known.values())))
+        self._known.save()
 
     def _digest(self) -> str:
         """Return a text that tells tables, folds, learners and scores apart."""
@@ -312,16 +336,14 @@ class SubsetErrors:
         keys = sorted(self._known, reverse=True)
         packed = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(len(keys), -1)
         masks = np.unpackbits(packed, axis=1, count=self.X.shape[1]).astype(np.bool_)
-        mean: Array = np.array([self._known[key] for key in keys]).mean(axis=1)
-        return masks, mean
+        return masks, np.array([self._known[key] for key in keys]).mean(axis=1)
 
     def of_constant(self) -> float:
         """Return the mean error of a prediction that ignores all columns."""
         learner = DummyClassifier() if self.task == "classification" else DummyRegressor()
-        one = np.zeros(self.X.shape[1], dtype=np.bool_)
-        one[0] = True
-        found = _errors_of_subset(learner, self.X, self.y, one, self.folds, self.measure)
-        return float(np.mean(found))
+        first = np.arange(self.X.shape[1]) == 0
+        errors = _errors_of_subset(learner, self.X, self.y, first, self.folds, self.measure)
+        return float(np.mean(errors))
 
     def _evaluate(self, masks: Mask) -> Array:
         if self.form is not None:
@@ -339,40 +361,19 @@ class SubsetErrors:
         if self.task == "classification":
             codes = np.unique(self.y, return_inverse=True)[1]
         if self._linear is None:
-            self._linear = LinearFolds.of(form, self.X, codes, self.folds)
+            self._linear = LinearFolds(form, self.X, codes, self.folds)
         found = np.empty((len(masks), len(self.folds)))
         most = max(1, _MOST_NUMBERS // (len(codes) * self._linear.T.shape[1]))
         for begin in range(0, len(masks), most):
             decisions = self._linear.decisions(masks[begin : begin + most])
-            for place, (one, (_, test)) in enumerate(zip(decisions, self.folds, strict=True)):
-                found[begin : begin + most, place] = measure(one, codes[test])
+            for place, (fold, (_, test)) in enumerate(zip(decisions, self.folds, strict=True)):
+                found[begin : begin + most, place] = measure(fold, codes[test])
         return found
 
 
 def _name(thing: Any) -> str:
     named = thing if hasattr(thing, "__qualname__") else type(thing)
     return f"{named.__module__}.{named.__qualname__}"
-
-
-def write_values(place: str | Path, digest: str, rows: AnyArray, values: Array) -> None:
-    """Write the values of candidates, a row each, to a file, all or nothing; else warn."""
-    with warn_if_unwritten(), whole_file(place) as file:
-        np.savez(file, digest=np.array(digest), rows=rows, values=values)
-
-
-def read_values(place: Path, digest: str, called: str, made_of: str) -> dict[bytes, Array]:
-    """Return what `write_values` wrote, by the bytes of a candidate, refusing other files."""
-    try:
-        with place.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            found = str(stored["digest"])
-            rows, values = stored["rows"], stored["values"]
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise CheckpointError(
-            f"{place} is no checkpoint of {called}; remove it or name another file."
-        ) from error
-    if found != digest:
-        raise CheckpointError(f"{place} belongs to another {made_of} or seed; name another file.")
-    return {row.tobytes(): each for row, each in zip(rows, values, strict=True)}
 
 
 def _errors_of_subset(

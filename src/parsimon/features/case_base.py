@@ -23,12 +23,7 @@ from parsimon._received import read_json
 from parsimon._typing import Array
 from parsimon._writing import write_file
 from parsimon.exceptions import InvalidInputError, SkippedCaseWarning
-from parsimon.features.learning_tasks import (
-    Case,
-    feature_set_distance,
-    match_columns,
-    renamed_case,
-)
+from parsimon.features.learning_tasks import Case, feature_set_distance, match_columns, rename_case
 from parsimon.features.operations import OwnFunction
 
 Method = Literal["manhattan", "euclidean", "sampled", "two_phase"]
@@ -212,7 +207,7 @@ class CaseBase:
 
     def _find_named(self, task: Case, n_cases: int, metric: str, signed: bool) -> list[Neighbour]:
         """Return the nearest by weights of columns of one name."""
-        found = []
+        found: list[Neighbour] = []
         terms = task.terms
         for listed, points in self._by_terms.items():
             known = set(listed)
@@ -220,15 +215,13 @@ class CaseBase:
                 continue
             point = np.array([terms.get(term, 0.0) for term in listed])
             missing = np.array([weight for term, weight in terms.items() if term not in known])
-            distances, places = points.nearest_of(_signs(point, signed), n_cases, metric)
+            near = points.nearest_of(_signs(point, signed), n_cases, metric)
+            distances = np.array(list(near.values()))
             if metric == "manhattan":
                 distances = distances + np.abs(missing).sum()
             else:
                 distances = np.sqrt(distances**2 + (missing**2).sum())
-            found += [
-                Neighbour(self._cases[place], float(distance))
-                for distance, place in zip(distances, places, strict=True)
-            ]
+            found += map(Neighbour, (self._cases[place] for place in near), distances.tolist())
         return _sort(found)[:n_cases]
 
     def _find_matched(self, task: Case, n_cases: int, metric: str, signed: bool) -> list[Neighbour]:
@@ -241,15 +234,15 @@ class CaseBase:
             raise InvalidInputError("Columns are matched for Manhattan distances only.")
         weights = _signs(np.array(list(task.weights.values())), signed)
         tasks = [
-            replace(task, weights=dict(zip(task.names, one.tolist(), strict=True)))
-            for one in weights
+            replace(task, weights=dict(zip(task.names, each.tolist(), strict=True)))
+            for each in weights
         ]
         n_wanted = max(_MATCHED * n_cases, 20)
         found = []
-        for place in self._by_rank.nearest_of(weights, n_wanted, "manhattan")[1]:
+        for place in self._by_rank.nearest_of(weights, n_wanted, "manhattan"):
             case = self._cases[place]
-            renamed, cost = min((match_columns(case, one) for one in tasks), key=itemgetter(1))
-            found.append(Neighbour(renamed_case(case, renamed, self.functions), cost))
+            renamed, cost = min((match_columns(case, each) for each in tasks), key=itemgetter(1))
+            found.append(Neighbour(rename_case(case, renamed, self.functions), cost))
         return _sort(found)[:n_cases]
 
     def _take(self, cases: Iterable[Case]) -> None:
@@ -363,19 +356,19 @@ class _Points:
         self._new.append(rows)
         self._places += places
 
-    def nearest_of(self, points: Sequence[Array], n: int, metric: str) -> tuple[Array, list[int]]:
-        """Return those that are nearest to any of some points, each once."""
+    def nearest_of(self, points: Sequence[Array], n: int, metric: str) -> dict[int, float]:
+        """Return the places of those nearest to any of some points, and their distances."""
         least: dict[int, float] = {}
         for point in points:
             distances, places = self.nearest(point, n, metric)
             for place, distance in zip(places, distances.tolist(), strict=True):
                 least[place] = min(distance, least.get(place, np.inf))
-        return np.array(list(least.values())), list(least)
+        return least
 
     def nearest(self, point: Array, n: int, metric: str) -> tuple[Array, list[int]]:
         """Return distances and places of the n nearest, and of all as near as the last."""
         self._settle(len(point))
-        given = _ranked(point[None], self._rows.shape[1])[0] if self._ranked else point
+        given = _rank_weights(point[None], self._rows.shape[1])[0] if self._ranked else point
         n_sorted, tree = self._tree(metric)
         rest = self._rows[n_sorted:] - given
         by_hand = np.abs(rest).sum(1) if metric == "manhattan" else np.sqrt((rest**2).sum(1))
@@ -396,9 +389,9 @@ class _Points:
         """Put new vectors beside the others, all as long as the longest."""
         width = max([n_given, self._rows.shape[1], *(new.shape[1] for new in self._new)])
         if self._rows.shape[1] < width:
-            self._rows = _ranked(self._rows, width)
+            self._rows = _rank_weights(self._rows, width)
             self._trees.clear()
-        new = [_ranked(rows, width) if self._ranked else rows for rows in self._new]
+        new = [_rank_weights(rows, width) if self._ranked else rows for rows in self._new]
         if new:
             self._rows, self._new = np.concatenate([self._rows, *new]), []
 
@@ -418,7 +411,7 @@ def _signs(weights: Array, signed: bool) -> tuple[Array, ...]:
     return (weights,) if signed else (weights, -weights)
 
 
-def _ranked(rows: Array, width: int) -> Array:
+def _rank_weights(rows: Array, width: int) -> Array:
     """Return each vector in ascending order with zeros added, shape (n, d) to (n, width)."""
     padded = np.zeros((len(rows), width))
     padded[:, : rows.shape[1]] = rows

@@ -22,6 +22,8 @@ from parsimon.features.operations import FUNCTIONS, OwnFunction
 
 # Most features of a set that is chosen from those of other tasks.
 _MOST = 12
+
+
 # Of a feature that the others explain so little is left.
 _EXPLAINED = 1e-9
 
@@ -113,7 +115,7 @@ class RecalledSets:
         sets = [*offered, *((*best, *each) for each in offered)]
         everything = [feature for features in sets for feature in features]
         sets += helpful_sets(self.problem, (*self.problem.originals, *everything))
-        reduced = (self.problem.reduced(features) for features in sets)
+        reduced = (self.problem.reduce(features) for features in sets)
         return [features for features in dict.fromkeys(reduced) if features]
 
     def task(self, features: Iterable[Expression]) -> Case:
@@ -186,20 +188,14 @@ def helpful_sets(
     if not features:
         return []
     n_most = min(most, max(len(problem.target) // 5, 1))
-    order = forward_order(problem.columns.matrix(features), indicator_columns(problem), n_most)
+    wanted = np.asarray(problem.target, dtype=np.float64)[:, None]
+    if problem.n_classes:
+        wanted = np.eye(problem.n_classes)[problem.target]
+    order = forward_order(problem.columns.matrix(features), wanted, n_most)
     sets = (
-        problem.reduced(features[place] for place in order[: size + 1])
-        for size in range(len(order))
+        problem.reduce(features[place] for place in order[: size + 1]) for size in range(len(order))
     )
     return [chosen for chosen in dict.fromkeys(sets) if chosen]
-
-
-def indicator_columns(problem: FeatureProblem) -> Array:
-    """Return the target, or a column of 0 and 1 for each class, shape (n, q)."""
-    if problem.n_classes == 0:
-        numbers: Array = np.asarray(problem.target, dtype=np.float64)[:, None]
-        return numbers
-    return np.eye(problem.n_classes)[problem.target]
 
 
 def forward_order(columns: Array, wanted: Array, n_most: int) -> list[int]:
@@ -222,7 +218,8 @@ def forward_order(columns: Array, wanted: Array, n_most: int) -> list[int]:
         basis = left / np.where(usable, free, 1.0)
         kept = np.maximum(1.0 - leverage[:, None] - basis**2, 1e-12)
         risk = sum(
-            (((one[:, None] - basis * (one @ basis)) / kept) ** 2).sum(axis=0) for one in residual.T
+            (((left_of[:, None] - basis * (left_of @ basis)) / kept) ** 2).sum(axis=0)
+            for left_of in residual.T
         )
         risk = np.where(usable, risk, np.inf)
         best = int(np.argmin(risk))

@@ -46,19 +46,21 @@ class ChanceLevels:
     level_rate: float
     expected_coincidences: float
     observed_coincidences: float
-    permuted_coincidences: float = float("nan")
-    permuted_p_value: Array | None = None
+    permuted_coincidences: float
+    permuted_p_value: Array | None
 
 
-def chance_levels(selected: Mask, runs: Sequence[Mask]) -> ChanceLevels:
-    """Return what selections in pairs of halves amount to beside runs with permuted targets.
+def chance_levels(selected: Mask, runs: Sequence[Mask], permuted: Mask) -> ChanceLevels:
+    """Return what selections in pairs of halves amount to beside those of permuted targets.
 
-    Shapes: selected and each run (2B, d), rows 2b and 2b + 1 of one split.
+    Shapes: selected and each run (2B, d), rows 2b and 2b + 1 of one split; permuted (2C, d), of
+    splits each with a permutation of its own.
     """
     shares = selected.mean(axis=1)
-    totals = [one.sum(axis=0) for one in (selected, *runs)]
-    both = [_coincident(one).sum(axis=0) for one in (selected, *runs)]
+    totals = [run.sum(axis=0) for run in (selected, *runs)]
+    both = [_coincident(run).sum(axis=0) for run in (selected, *runs)]
     rank = max(1, int(_RARE * (len(runs) + 1) + 1e-9))
+    by_chance = _coincident(permuted).sum(axis=1).mean() if len(permuted) else np.nan
     return ChanceLevels(
         total_p_value=_any_reaches(totals),
         coincident_p_value=_any_reaches(both),
@@ -67,6 +69,8 @@ def chance_levels(selected: Mask, runs: Sequence[Mask]) -> ChanceLevels:
         level_rate=rank / (len(runs) + 1),
         expected_coincidences=float(np.mean(shares[0::2] * shares[1::2]) * selected.shape[1]),
         observed_coincidences=float(_coincident(selected).sum(axis=1).mean()),
+        permuted_coincidences=float(by_chance),
+        permuted_p_value=_share_reached(totals[0], np.concatenate(totals[1:])) if runs else None,
     )
 
 
@@ -75,8 +79,7 @@ _RARE = 0.05
 
 
 def _coincident(selected: Mask) -> Mask:
-    both: Mask = selected[0::2] & selected[1::2]
-    return both
+    return selected[0::2] & selected[1::2]
 
 
 def _any_reaches(counts: Sequence[Indices]) -> Array:
@@ -84,15 +87,18 @@ def _any_reaches(counts: Sequence[Indices]) -> Array:
     own, *others = counts
     if not others:
         return np.full(len(own), np.nan)
-    most = np.sort([one.max() for one in others])
-    reached = len(most) - np.searchsorted(most, own, side="left")
-    found: Array = (1 + reached) / (1 + len(most))
-    return found
+    return _share_reached(own, np.array([counts.max() for counts in others]))
+
+
+def _share_reached(counts: Indices, others: Indices) -> Array:
+    """Return in what share of other counts, with its own, each is reached; (d,)."""
+    reached = len(others) - np.searchsorted(np.sort(others), counts, side="left")
+    return (1 + reached) / (1 + len(others))
 
 
 def _exceed_level(counts: Sequence[Indices], rank: int) -> float:
     """Return the greatest count but for that of `rank` - 1 runs."""
-    return float(np.sort([one.max() for one in counts])[-rank]) if counts else float("nan")
+    return float(np.sort([run.max() for run in counts])[-rank]) if counts else float("nan")
 
 
 def false_selection_bound(

@@ -6,7 +6,8 @@ comes out is equal in value to what was written, and equal expressions written d
 same object to ``==``, to dictionaries and to `ColumnCache`, which computes each only once.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from numbers import Integral, Real
 from typing import Any
 
@@ -159,7 +160,7 @@ class Expression:
 
     def __call__(self, columns: Mapping[str, Any]) -> Array:
         """Return the value for columns by name, each of shape (n,)."""
-        from parsimon.features.column_cache import ColumnCache
+        from parsimon.features.column_values import ColumnCache
 
         return ColumnCache(columns).values(self)
 
@@ -207,12 +208,8 @@ def _set(self: Expression, operation: str, arguments: tuple[Expression, ...], va
         key = f"{arguments[0].key}^{value}"
     else:
         key = f"{name}({','.join(argument.key for argument in arguments)})"
-    for slot, content in (
-        ("operation", operation),
-        ("arguments", arguments),
-        ("value", value),
-        ("key", key),
-    ):
+    slots = {"operation": operation, "arguments": arguments, "value": value, "key": key}
+    for slot, content in slots.items():
         object.__setattr__(self, slot, content)
     object.__setattr__(self, "size", _size(self))
 
@@ -287,6 +284,12 @@ def add(*terms: Expression) -> Expression:
     return _make("sum", tuple(kept))
 
 
+def weighted_sum(weights: Iterable[float], parts: Sequence[Expression]) -> Expression:
+    """Return the sum of expressions, each times a number."""
+    terms = (multiply(Expression.number(w), part) for w, part in zip(weights, parts, strict=True))
+    return add(*terms)
+
+
 def _scale(coefficient: float, rest: Expression) -> Expression:
     """Return a number times what has no number in front, in form."""
     coefficient = float(np.clip(coefficient, -LARGEST, LARGEST))
@@ -321,8 +324,7 @@ def multiply(*factors: Expression) -> Expression:
             coefficient *= number_of(together)
         else:
             exponents[together] = 1
-    if coefficient == 0 or not np.isfinite(coefficient):
-        coefficient = float(np.nan_to_num(coefficient, posinf=LARGEST, neginf=-LARGEST))
+    coefficient = float(np.nan_to_num(coefficient, posinf=LARGEST, neginf=-LARGEST))
     if coefficient == 0:
         return ZERO
     pairs = [pair for pair in exponents.items() if pair[1]]
@@ -410,9 +412,8 @@ def _extreme(name: str, arguments: Sequence[Expression]) -> Expression:
     """Return the least or greatest of expressions: flat, each once, numbers folded, sorted."""
     if not arguments:
         raise InvalidInputError(f"{name} needs at least one argument.")
-    flat = [
-        part for one in arguments for part in (one.arguments if one.operation == name else (one,))
-    ]
+    same = (given.arguments if given.operation == name else (given,) for given in arguments)
+    flat = list(chain.from_iterable(same))
     numbers = [number_of(part) for part in flat if part.operation == "number"]
     kept = sorted({part for part in flat if part.operation != "number"}, key=lambda part: part.key)
     if numbers:

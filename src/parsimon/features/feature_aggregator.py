@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.special import stirling2
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -74,13 +75,9 @@ class ColumnMaxima(TransformerMixin, BaseEstimator):
                 f"input_features should have length equal to {self.n_features_in_}, got "
                 f"{len(names)}."
             )
-        return np.array(
-            [_joined_name([str(names[i]) for i in each]) for each in self.groups], object
-        )
-
-
-def _joined_name(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"max({', '.join(names)})"
+        texts = (", ".join(str(names[place]) for place in group) for group in self.groups)
+        pairs = zip(texts, self.groups, strict=True)
+        return np.array([f"max({text})" if len(g) > 1 else text for text, g in pairs], object)
 
 
 class FeatureAggregator(TransformerMixin, ClusteringSearch):
@@ -222,7 +219,8 @@ class FeatureAggregator(TransformerMixin, ClusteringSearch):
         return X
 
     def _n_candidates(self, m: int) -> int:
-        return _n_partial_partitions(m)
+        # Partitions of the columns and one thing more, less the one that leaves all out.
+        return int(stirling2(m + 1, np.arange(m + 2), exact=True).sum()) - 1
 
     def _every_candidate(self, m: int) -> Indices:
         return partial_partitions(m)
@@ -314,14 +312,3 @@ def partial_partitions(m: int) -> Indices:
         blocks = np.column_stack((np.repeat(blocks, room, axis=0), last))
     blocks = blocks[blocks[:, 1:].any(axis=1), 1:]
     return number_groups(np.where(blocks == 0, -1, blocks))
-
-
-def _n_partial_partitions(m: int) -> int:
-    """Return how many there are: the Bell number of m + 1, less 1."""
-    row = [1]
-    for _ in range(m):
-        new = [row[-1]]
-        for value in row:
-            new.append(new[-1] + value)
-        row = new
-    return row[-1] - 1

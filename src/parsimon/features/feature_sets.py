@@ -7,19 +7,18 @@ the set on artificial rows (Mierswa 2009, section 6.4). `FeatureEvolution` is th
 
 import hashlib
 import json
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import add, mul, sub, truediv
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
+from parsimon._deadline import Deadline, is_late
 from parsimon._received import read_json
 from parsimon._typing import AnyArray, Array, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.features.column_cache import ColumnCache
-from parsimon.features.domains import bounds, widened_ranges
+from parsimon.features.column_values import ColumnCache, bounds, widened_ranges
 from parsimon.features.expressions import Expression, apply
 from parsimon.features.formula_model import (
     InnerFit,
@@ -114,10 +113,10 @@ class FeatureProblem:
         """Tell whether a feature varies, is a number to compute with and small enough."""
         found = self._usable.get(feature)
         if found is None:
-            found = self._usable[feature] = self._found_usable(feature)
+            found = self._usable[feature] = self._is_number_to_use(feature)
         return found
 
-    def _found_usable(self, feature: Expression) -> bool:
+    def _is_number_to_use(self, feature: Expression) -> bool:
         if feature.size > self.max_size or not feature.columns:
             return False
         if self.guard == "refuse" and not bounds(feature, self.ranges).is_finite:
@@ -126,7 +125,7 @@ class FeatureProblem:
         top = float(np.abs(column).max())
         return top < _LARGEST and float(np.ptp(column)) > 1e-12 * top
 
-    def reduced(self, features: Iterable[Expression]) -> FeatureSet:
+    def reduce(self, features: Iterable[Expression]) -> FeatureSet:
         """Return a set without features that cannot be used or that repeat a simpler one."""
         ordered = sorted(set(features), key=lambda each: (each.size, each.key))
         kept: list[Expression] = []
@@ -146,8 +145,7 @@ class FeatureProblem:
         column = np.clip(self.samples.values(feature), -_LARGEST, _LARGEST)
         centred = column - column.mean()
         length = float(np.linalg.norm(centred))
-        direction: Array = centred / length if 0 < length < np.inf else np.zeros_like(centred)
-        return direction
+        return centred / length if 0 < length < np.inf else np.zeros_like(centred)
 
     def fit(self, features: FeatureSet) -> InnerFit | None:
         """Fit the inner learner to a set; None if its features depend on each other."""
@@ -167,16 +165,18 @@ class FeatureProblem:
         found = self._errors.get(features)
         if found is None:
             fit = self.fit(features) if features else None
-            found = np.inf if fit is None else self.mean_error(fit.left_out)
+            found = np.inf
+            if fit is not None:
+                found = self._mean_error(row_losses(fit.left_out, self.target, self.n_classes))
             self._errors[features] = found
         return found
 
-    def mean_error(self, outputs: Array) -> float:
-        """Return the error of outputs for the rows, shape (n, q)."""
-        risk = float(row_losses(outputs, self.target, self.n_classes).mean())
+    def _mean_error(self, losses: Array) -> float:
+        """Return the error of losses of rows: the root of their mean for a number, or the mean."""
+        risk = float(losses.mean())
         return risk**0.5 if self.n_classes == 0 else risk
 
-    def evaluated(self, sets: Sequence[FeatureSet]) -> Array:
+    def evaluate(self, sets: Sequence[FeatureSet]) -> Array:
         """Return the error relative to a constant, features and nodes of sets, shape (m, 3)."""
         if self.learner is not None:
             new = [each for each in dict.fromkeys(sets) if each and each not in self._learned]
@@ -189,8 +189,7 @@ class FeatureProblem:
         """Return the error relative to a constant, not below rounding, features and nodes."""
         error = self.error(features)
         if self.learner is not None and features:
-            risk = float(self.losses(features).mean())
-            error = risk**0.5 if self.n_classes == 0 else risk
+            error = self._mean_error(self.losses(features))
         relative = max(error / self.constant_error, ROUNDING)
         return relative, float(len(features)), float(complexity(features))
 
@@ -215,7 +214,8 @@ class FeatureProblem:
 
     def constant_losses(self, target: AnyArray) -> Array:
         """Return the losses of a prediction that needs no column, shape (m,)."""
-        if self.learner is not None and self.n_classes and not self.learner.has_chances:
+        learner = None if self.learner is None else self.learner.estimator
+        if learner is not None and self.n_classes and not hasattr(learner, "predict_proba"):
             most = np.bincount(self.target, minlength=self.n_classes).argmax()
             return np.not_equal(target, most).astype(np.float64)
         constant = np.tile(self.constant_output(), (len(target), 1))
@@ -241,7 +241,7 @@ class FeatureProblem:
             reach = np.sqrt(np.mean((predicted - self.target.mean()) ** 2)) / self.constant_error
         return max(float(np.nan_to_num(reach, nan=_LARGEST, posinf=_LARGEST)) - 3.0, 0.0)
 
-    def preferred(self, sets: Sequence[FeatureSet]) -> list[FeatureSet]:
+    def prefer(self, sets: Sequence[FeatureSet]) -> list[FeatureSet]:
         """Return the sets to begin with; for a slow learner those that a quick one prefers."""
         if self.learner is None or len(sets) <= _SHOWN:
             return list(sets)
@@ -256,6 +256,24 @@ class FeatureProblem:
 def complexity(features: Sequence[Expression]) -> int:
     """Return the nodes of features, with plus, number and product for each after the first."""
     return sum(feature.size for feature in features) + 3 * max(len(features) - 1, 0)
+
+
+def sets_in_stages(
+    stages: Iterable[Callable[[], Iterable[FeatureSet]]],
+    simplify: Callable[[FeatureSet], FeatureSet],
+    is_enough: Callable[[FeatureSet], bool],
+    deadline: Deadline,
+) -> list[FeatureSet]:
+    """Return the sets of one stage after the other, until one is enough or the time is over."""
+    found: list[FeatureSet] = []
+    for stage in stages:
+        if is_late(deadline):
+            break
+        new = [simple for simple in map(simplify, stage()) if simple]
+        found += new
+        if any(map(is_enough, new)):
+            break
+    return found
 
 
 def fit_inner(columns: Array, target: AnyArray, n_classes: int) -> InnerFit | None:
@@ -274,16 +292,6 @@ def cross_sets(first: FeatureSet, second: FeatureSet, rng: np.random.Generator) 
     return child or either[:1]
 
 
-def archived(
-    sets: Sequence[FeatureSet], values: Array, new: Sequence[FeatureSet], new_values: Array
-) -> tuple[tuple[FeatureSet, ...], Array, bool]:
-    """Return the sets that none beats, their values (m, 3), and whether any is new."""
-    together = (*sets, *new)
-    merged = np.concatenate([values, new_values])
-    kept = np.flatnonzero(nondominated_rows(merged, keep_ties=False))
-    return tuple(together[i] for i in kept), merged[kept], bool((kept >= len(sets)).any())
-
-
 def written_sets(sets: Sequence[FeatureSet]) -> AnyArray:
     """Return sets of features as bytes."""
     text = json.dumps([[str(feature) for feature in features] for features in sets])
@@ -300,7 +308,7 @@ def read_sets(written: AnyArray, own: Sequence[OwnFunction]) -> tuple[FeatureSet
 class FeatureGeneration:
     """Sets of a generation, and the best of all so far.
 
-    values (n, 3), archive_values (m, 3): Relative error, features, nodes.
+    values (n, 3), archive_values (m, 3): Error relative to a constant, features, nodes.
     """
 
     population: tuple[FeatureSet, ...]
@@ -310,18 +318,6 @@ class FeatureGeneration:
     n_iter: int
     n_evaluations: int
     n_idle: int = 0
-
-
-class Constructed(NamedTuple):
-    """What a search has found so far, as a callback gets it.
-
-    sets: Of which none is beaten.
-    values (m, 3): Their errors relative to a constant, numbers of features, and nodes.
-    """
-
-    sets: tuple[FeatureSet, ...]
-    values: Array
-    ending: Ending
 
 
 class FeatureEvolution:
@@ -367,52 +363,45 @@ class FeatureEvolution:
     def begin(self, rng: np.random.Generator) -> FeatureGeneration:
         problem = self.problem
         sets: list[FeatureSet] = [(column,) for column in problem.originals]
-        sets += problem.preferred(list(self.first()))
-        everything = problem.reduced(problem.originals)
-        sets += [everything, *(self.mutated(everything, rng) for _ in range(10))]
+        sets += problem.prefer(list(self.first()))
+        everything = problem.reduce(problem.originals)
+        sets += [everything, *(self.mutate(everything, rng) for _ in range(10))]
         empty = FeatureGeneration((), np.empty((0, 3)), (), np.empty((0, 3)), 0, 0)
-        return self.survived(empty, sets)
+        return self.survive(empty, sets)
 
     def step(
-        self, state: FeatureGeneration, rng: np.random.Generator, deadline: float | None
+        self, state: FeatureGeneration, rng: np.random.Generator, deadline: Deadline
     ) -> FeatureGeneration:
-        return self.survived(state, self.offspring(state, rng, deadline))
-
-    def offspring(
-        self, state: FeatureGeneration, rng: np.random.Generator, deadline: float | None
-    ) -> list[FeatureSet]:
-        """Return as many children as there are parents: crossed, mutated."""
+        """Return the next generation, with as many children as parents: crossed, mutated."""
         children = []
         for _ in range(self.size):
-            if deadline is not None and time.monotonic() >= deadline:
+            if is_late(deadline):
                 raise OutOfTime
             first, second = (
                 state.population[i] for i in rng.integers(len(state.population), size=2)
             )
             if rng.random() < _CROSSOVER:
-                first = self.crossed(first, second, rng)
-            children.append(self.mutated(first, rng))
-        return children
+                first = self.cross(first, second, rng)
+            children.append(self.mutate(first, rng))
+        return self.survive(state, children)
 
-    def crossed(
-        self, first: FeatureSet, second: FeatureSet, rng: np.random.Generator
-    ) -> FeatureSet:
+    def cross(self, first: FeatureSet, second: FeatureSet, rng: np.random.Generator) -> FeatureSet:
         """Return a mixture of two sets."""
         return tuple(cross_sets(first, second, rng))
 
-    def mutated(self, features: FeatureSet, rng: np.random.Generator) -> FeatureSet:
+    def mutate(self, features: FeatureSet, rng: np.random.Generator) -> FeatureSet:
         """Return a set with a column added, a feature constructed, or some taken away."""
         child = list(features)
         if rng.random() < _MUTATION / 4:
             child.append(self.problem.originals[rng.integers(len(self.problem.originals))])
         if rng.random() < _MUTATION / 4:
-            child.append(self.constructed(child, rng))
+            child.append(self.construct(child, rng))
         leaves = rng.random(len(child)) < 2 * (_MUTATION / 4) / len(child)
         kept = [feature for feature, leave in zip(child, leaves, strict=True) if not leave]
-        reduced = self.problem.reduced(kept or child[:1])
+        reduced = self.problem.reduce(kept or child[:1])
         return reduced or (self.problem.originals[0],)
 
-    def constructed(self, features: Sequence[Expression], rng: np.random.Generator) -> Expression:
+    def construct(self, features: Sequence[Expression], rng: np.random.Generator) -> Expression:
         """Return a random operation on random features of a set, or columns of the table."""
         operation = self.operations[int(rng.integers(len(self.operations)))]
         choices = (*features, *self.problem.originals)
@@ -431,7 +420,7 @@ class FeatureEvolution:
             inside = abs(inside)
         return apply(operation, inside)
 
-    def survived(
+    def survive(
         self, state: FeatureGeneration, children: Sequence[FeatureSet]
     ) -> FeatureGeneration:
         """Return the next generation, of parents, children and what earlier tasks had."""
@@ -439,22 +428,23 @@ class FeatureEvolution:
         children = [*children, *self.recalled(n_iter, state.archive)]
         known = set(state.population)
         new = [child for child in dict.fromkeys(children) if child not in known]
-        values = self.problem.evaluated(new)
+        values = self.problem.evaluate(new)
         finite: Mask = np.isfinite(values.sum(axis=1))
         new = [child for child, good in zip(new, finite, strict=True) if good]
         population = (*state.population, *new)
         merged = np.concatenate([state.values, values[finite]])
-        archive, archive_values, gained = archived(
-            state.archive, state.archive_values, new, values[finite]
-        )
+        together = (*state.archive, *new)
+        objectives = np.concatenate([state.archive_values, values[finite]])
+        unbeaten = np.flatnonzero(nondominated_rows(objectives, keep_ties=False))
+        gained = bool((unbeaten >= len(state.archive)).any())
         ranked = np.column_stack([np.log10(merged[:, 0]), merged[:, 1:]])
         n_keep = min(self.size, len(population))
         rows = select_survivors(ranked, np.zeros(len(ranked)), n_keep, crowding="maximin")[0]
         return FeatureGeneration(
             tuple(population[row] for row in rows),
             merged[rows],
-            archive,
-            archive_values,
+            tuple(together[row] for row in unbeaten),
+            objectives[unbeaten],
             n_iter,
             state.n_evaluations + len(children),
             0 if gained else state.n_idle + 1,
@@ -472,8 +462,8 @@ class FeatureEvolution:
     def finished(self, state: FeatureGeneration) -> str | None:  # noqa: ARG002
         return None
 
-    def result(self, state: FeatureGeneration, ending: Ending) -> Constructed:
-        return Constructed(state.archive, state.archive_values, ending)
+    def result(self, state: FeatureGeneration, ending: Ending) -> tuple[FeatureGeneration, Ending]:
+        return state, ending
 
     def to_arrays(self, state: FeatureGeneration) -> dict[str, AnyArray]:
         return {

@@ -6,13 +6,15 @@ library holds products of powers and functions of columns, and for each `TargetL
 members are looked for whose linear combination is g(y).
 """
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, product
+from typing import NamedTuple
 
 import numpy as np
 
+from parsimon._deadline import Deadline, is_late
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.features.expressions import (
     Expression,
@@ -25,8 +27,9 @@ from parsimon.features.expressions import (
     number_of,
     power,
     terms_of,
+    weighted_sum,
 )
-from parsimon.features.feature_sets import FeatureProblem, FeatureSet
+from parsimon.features.feature_sets import FeatureProblem, FeatureSet, sets_in_stages
 from parsimon.features.formula_model import nice
 from parsimon.features.operations import LARGEST, OwnFunction
 from parsimon.linalg import standardise_columns
@@ -43,70 +46,61 @@ _NEAR = 0.1
 _EXACT = 1e-12
 
 
-@dataclass(frozen=True)
-class TargetLink:
+class TargetLink(NamedTuple):
     """A function of the target that may be linear in the library.
 
     forward: Of the target, shape (n,).
     weight: One over the slope of that, by which noise of the target becomes even again.
     back: The expression of the target for one of its function.
-    scales: Whether a factor of the argument is only a factor of the target.
     needs: Operations that the way back takes.
+    scales: Whether a factor of the argument is only a factor of the target.
     """
 
-    name: str
     forward: Callable[[Array], Array]
     weight: Callable[[Array], Array]
     back: Callable[[Expression], Expression]
-    needs: frozenset[str]
+    needs: tuple[str, ...]
     scales: bool = True
 
 
 _LINKS = (
-    TargetLink("square", np.square, np.reciprocal, lambda e: apply("sqrt", e), frozenset({"sqrt"})),
-    TargetLink("reciprocal", np.reciprocal, np.square, lambda e: power(e, -1), frozenset({"/"})),
+    TargetLink(np.square, np.reciprocal, lambda e: apply("sqrt", e), ("sqrt",)),
+    TargetLink(np.reciprocal, np.square, lambda e: power(e, -1), ("/",)),
     TargetLink(
-        "inverse square",
-        lambda y: 1.0 / y**2,
-        lambda y: y**3,
-        lambda e: power(apply("sqrt", e), -1),
-        frozenset({"/", "sqrt"}),
+        lambda y: 1.0 / y**2, lambda y: y**3, lambda e: power(apply("sqrt", e), -1), ("/", "sqrt")
     ),
-    TargetLink("root", np.sqrt, np.sqrt, lambda e: power(e, 2), frozenset({"*"})),
-    TargetLink("log", np.log, np.abs, lambda e: apply("exp", e), frozenset({"exp"}), scales=False),
+    TargetLink(np.sqrt, np.sqrt, lambda e: power(e, 2), ("*",)),
+    TargetLink(np.log, np.abs, lambda e: apply("exp", e), ("exp",), scales=False),
 )
 
 
 def formula_candidates(
     problem: FeatureProblem,
     operations: Sequence[str | OwnFunction],
-    deadline: float | None = None,
+    deadline: Deadline = None,
 ) -> list[FeatureSet]:
     """Return sets of features that least squares finds promising, without repetition.
 
     After the deadline no further link is tried.
     """
-    members = library(problem, operations)
-    table = standardise_columns(problem.columns.matrix(members))
+    start = Library.of(problem, operations)
+    members = start.members
     rows = even_rows(len(problem.target))
     wanted = indicators(problem.target, problem.n_classes)
     sets: list[FeatureSet] = []
     for kept in (slice(None), *textbook_members(members)):
         some = members if isinstance(kept, slice) else [members[i] for i in kept]
-        found = forward(table[:, kept][rows], wanted[rows]) if some else []
+        found = forward(start.table[:, kept][rows], wanted[rows]) if some else []
         sets += [tuple(some[i] for i in chosen) for chosen in found]
     if problem.n_classes == 0:
-        start = Library(members, table, tuple(operations))
         sets += regression_sets(problem, start, sets, deadline)
-    reduced = [
-        problem.reduced(plain_feature(problem, feature) for feature in each) for each in sets
-    ]
+    reduced = [problem.reduce(plain_feature(problem, feature) for feature in each) for each in sets]
     exact = [each for each in reduced if len(each) > 1 and is_exact(problem, each)]
-    reduced += [pruned(problem, each) for each in exact if problem.n_classes == 0]
+    reduced += [prune_exact(problem, each) for each in exact if problem.n_classes == 0]
     return [each for each in dict.fromkeys(reduced) if each]
 
 
-def pruned(problem: FeatureProblem, features: FeatureSet) -> FeatureSet:
+def prune_exact(problem: FeatureProblem, features: FeatureSet) -> FeatureSet:
     """Return an exact set without the features that add no more than rounding."""
     spread = problem.columns.matrix(features).std(axis=0)
     share = np.abs(problem.known_fit(features).coef[:, 0]) * spread / problem.constant_error
@@ -125,7 +119,7 @@ def textbook_members(members: Sequence[Expression]) -> tuple[Indices, Indices]:
 
 @dataclass(frozen=True, eq=False)
 class Library:
-    """Features to combine.
+    """Features of one to four columns to combine, the simplest first.
 
     table (n, p): Their columns, standardised.
     """
@@ -134,13 +128,20 @@ class Library:
     table: Array
     operations: tuple[str | OwnFunction, ...]
 
+    @classmethod
+    def of(cls, problem: FeatureProblem, operations: Sequence[str | OwnFunction]) -> "Library":
+        """Return the features that a problem has by these operations."""
+        members = _usable_members(problem, operations, promising_columns(problem))
+        table = standardise_columns(problem.columns.matrix(members))
+        return cls(members, table, tuple(operations))
+
     def allows(self, *wanted: str) -> bool:
         """Tell whether all these operations may be used."""
         return set(wanted) <= {each for each in self.operations if isinstance(each, str)}
 
 
 def regression_sets(
-    problem: FeatureProblem, start: Library, sets: Sequence[FeatureSet], deadline: float | None
+    problem: FeatureProblem, start: Library, sets: Sequence[FeatureSet], deadline: Deadline
 ) -> list[FeatureSet]:
     """Return further sets for a number, until one exact formula is among them."""
     y = np.asarray(problem.target, dtype=np.float64)
@@ -150,20 +151,17 @@ def regression_sets(
         lambda: linked_formulas(problem, start, y, deadline),
         lambda: merged_formulas(problem, sets),
     ]
-    found: list[FeatureSet] = []
-    for stage in stages:
-        if deadline is not None and time.monotonic() >= deadline:
-            break
-        new = [tuple(plain_feature(problem, feature) for feature in each) for each in stage()]
-        found += new
-        if any(len(each) == 1 and is_exact(problem, each) for each in new):
-            break
-    return found
+
+    def is_enough(features: FeatureSet) -> bool:
+        return len(features) == 1 and is_exact(problem, features)
+
+    plain = partial(plain_feature, problem)
+    return sets_in_stages(stages, lambda each: tuple(map(plain, each)), is_enough, deadline)
 
 
 def is_exact(problem: FeatureProblem, features: FeatureSet) -> bool:
     """Tell whether a set errs by no more than rounding and noise of a millionth."""
-    return problem.error(problem.reduced(features)) < 1e-6 * problem.constant_error
+    return problem.error(problem.reduce(features)) < 1e-6 * problem.constant_error
 
 
 def indicators(target: AnyArray, n_classes: int) -> Array:
@@ -174,7 +172,7 @@ def indicators(target: AnyArray, n_classes: int) -> Array:
     return standardise_columns(np.column_stack([target == code for code in codes]).astype(float))
 
 
-def weighted(columns: Array, weights: Array) -> Array:
+def weigh_columns(columns: Array, weights: Array) -> Array:
     """Return columns centred by weights and multiplied by them, with mean square 1 or 0."""
     squares = weights**2 / (weights**2).sum()
     turned = (columns - squares @ columns) * weights[:, None]
@@ -188,15 +186,10 @@ def even_rows(n: int) -> Indices:
     return np.unique(np.linspace(0, n - 1, min(n, _ROWS)).astype(np.intp))
 
 
-def library(problem: FeatureProblem, operations: Sequence[str | OwnFunction]) -> list[Expression]:
-    """Return features of one to four columns, the simplest first."""
-    return _usable_members(problem, operations, promising_columns(problem))
-
-
 def plain_library(
     problem: FeatureProblem, operations: Sequence[str | OwnFunction]
 ) -> list[Expression]:
-    """Return features as of `library` that do not depend on the target.
+    """Return features as of a `Library` that do not depend on the target.
 
     Where there are many columns, products are those of two columns as they are.
     """
@@ -323,7 +316,7 @@ def forward(
     for size in range(1, min(depth, table.shape[1]) + 1):
         scored: dict[tuple[int, ...], float] = {}
         for chosen in beam:
-            for each, left in extended(table, wanted, chosen, width):
+            for each, left in extend_set(table, wanted, chosen, width):
                 scored[tuple(sorted((*chosen, each)))] = left
         if size == 2 and wanted.shape[1] == 1:
             scored |= {
@@ -338,7 +331,7 @@ def forward(
     return found
 
 
-def extended(
+def extend_set(
     table: Array, wanted: Array, chosen: tuple[int, ...], width: int
 ) -> list[tuple[int, float]]:
     """Return members to add to a set, and the share of variance that is left with each."""
@@ -405,7 +398,7 @@ def law(names: Sequence[str], halves: Iterable[int]) -> Expression:
 
 
 def separated_sets(
-    problem: FeatureProblem, start: Library, y: Array, deadline: float | None
+    problem: FeatureProblem, start: Library, y: Array, deadline: Deadline
 ) -> list[FeatureSet]:
     """Return sets for a target divided by the columns that are factors of it, times these."""
     halves = factor_powers(problem.X, y)
@@ -468,7 +461,7 @@ def squared_residual(design: Array, wanted: Array) -> float:
 
 
 def linked_formulas(
-    problem: FeatureProblem, start: Library, y: Array, deadline: float | None = None
+    problem: FeatureProblem, start: Library, y: Array, deadline: Deadline
 ) -> list[FeatureSet]:
     """Return features whose function, by one of the links, is a combination of the library.
 
@@ -479,26 +472,26 @@ def linked_formulas(
         return found
     rows = even_rows(len(y))
     for link in _LINKS:
-        if deadline is not None and time.monotonic() >= deadline:
+        if is_late(deadline):
             break
         wanted = link.forward(np.abs(y))
         if not start.allows(*link.needs) or not np.isfinite(wanted).all():
             continue
         weights = link.weight(np.abs(y) / np.abs(y).mean())
-        table = weighted(start.table[rows], weights[rows])
+        table = weigh_columns(start.table[rows], weights[rows])
         chosen_members = [
             [start.members[i] for i in chosen]
-            for chosen in forward(table, weighted(wanted[rows, None], weights[rows]), depth=3)
+            for chosen in forward(table, weigh_columns(wanted[rows, None], weights[rows]), depth=3)
         ]
         found += [
             (plain_feature(problem, link.back(inside)),)
             for members in chosen_members
-            for inside in combined(problem, members, wanted, link.scales, weights)
+            for inside in combine(problem, members, wanted, link.scales, weights)
         ]
     return found
 
 
-def combined(
+def combine(
     problem: FeatureProblem,
     features: Sequence[Expression],
     wanted: Array,
@@ -528,12 +521,8 @@ def combined(
         # Noise hides that a number is 1 or 2, so the formula with these is tried as well.
         doubt = np.abs(standard_errors(balanced, wanted * row_weights, weights) / scale)
         near = tuple(map(round_nearby, numbers, doubt.tolist()))
-        for used in dict.fromkeys((numbers, near)):
-            terms = [
-                multiply(Expression.number(number), part)
-                for number, part in zip(used, parts, strict=True)
-            ]
-            yield factored(add(*terms))
+        for weighing in dict.fromkeys((numbers, near)):
+            yield factor_out(weighted_sum(weighing, parts))
 
 
 def standard_errors(design: Array, wanted: Array, weights: Array) -> Array:
@@ -554,21 +543,24 @@ def round_nearby(number: float, doubt: float) -> float:
 def merged_formulas(problem: FeatureProblem, sets: Iterable[FeatureSet]) -> list[FeatureSet]:
     """Return one feature instead of several for sets that are exact, with small numbers only."""
     wanted = np.asarray(problem.target, dtype=np.float64)
-    return [
-        (each,)
+    merged = (
+        each
         for features in sets
         if len(features) > 1 and is_exact(problem, features)
-        for each in combined(problem, features, wanted, scales=True)
-        if all(has_small_numbers(part) for part in each.parts())
+        for each in combine(problem, features, wanted, scales=True)
+    )
+    return [
+        (each,)
+        for each in merged
+        if all(
+            (12 * number_of(part)).is_integer()
+            for part in each.parts()
+            if part.operation == "number"
+        )
     ]
 
 
-def has_small_numbers(part: Expression) -> bool:
-    """Tell whether a part of an expression is no number, or a small fraction."""
-    return part.operation != "number" or (12 * number_of(part)).is_integer()
-
-
-def factored(expression: Expression) -> Expression:
+def factor_out(expression: Expression) -> Expression:
     """Return a sum with the factors that all its terms share in front."""
     terms = terms_of(expression)
     powers = [dict(map(exponent_of, factors_of(coefficient_of(t)[1]))) for t in terms]

@@ -21,8 +21,8 @@ from parsimon._data import tag_task, validate_data
 from parsimon._parallel import Workers
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.features.column_cache import ColumnCache
-from parsimon.features.expressions import Expression, add, multiply
+from parsimon.features.column_values import ColumnCache
+from parsimon.features.expressions import ONE, Expression, weighted_sum
 from parsimon.features.formulas import latex
 from parsimon.inference.irls import logistic_mode
 
@@ -124,11 +124,6 @@ class InnerLearner:
     folds: Sequence[tuple[Indices, Indices]]
     n_jobs: int | None = 1
 
-    @property
-    def has_chances(self) -> bool:
-        """Whether classes come with probabilities."""
-        return hasattr(self.estimator, "predict_proba")
-
     def losses(self, tables: Sequence[Array], target: AnyArray, n_classes: int) -> list[Array]:
         """Return the loss of each row outside the folds it was fitted to, for tables (n, k)."""
         calls = [(self.estimator, each, target, self.folds, n_classes) for each in tables]
@@ -158,8 +153,7 @@ def _losses_on_folds(
 
 def _losses_after(model: Any, table: Array, target: AnyArray, n_classes: int) -> Array:
     if n_classes == 0:
-        squares: Array = (np.asarray(model.predict(table), dtype=np.float64) - target) ** 2
-        return squares
+        return (np.asarray(model.predict(table), dtype=np.float64) - target) ** 2
     if not hasattr(model, "predict_proba"):
         return np.asarray(model.predict(table) != target, dtype=np.float64)
     # A class that no row of the fit has gets no chance.
@@ -203,15 +197,11 @@ class _Formula(_FormulaFeatures):
     intercept: Array
 
     def _outputs(self, X: Any) -> Array:
-        outputs: Array = self.transform(X) @ self.coef + self.intercept
-        return outputs
+        return self.transform(X) @ self.coef + self.intercept
 
     def _expression(self, output: int) -> Expression:
-        terms = [
-            multiply(Expression.number(float(weight)), feature)
-            for weight, feature in zip(self.coef[:, output], self.features, strict=True)
-        ]
-        return add(*terms, Expression.number(float(self.intercept[output])))
+        weights = [*self.coef[:, output].tolist(), float(self.intercept[output])]
+        return weighted_sum(weights, [*self.features, ONE])
 
 
 class RegressionFormula(_Formula):
@@ -351,10 +341,13 @@ class FormulaEstimator(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return getattr(self, self._model_attribute)
 
-    def _check_table(self, X: Any) -> Array:
-        check_is_fitted(self)
-        table: Array = validate_data(self, X, dtype=np.float64, reset=False)
-        return table
+    def _ask(self, method: str, X: Any) -> AnyArray:
+        """Return what a method of the model says of a table, which is checked first."""
+        model = self._model
+        found: AnyArray = getattr(model, method)(
+            validate_data(self, X, dtype=np.float64, reset=False)
+        )
+        return found
 
     @property
     def formula_(self) -> str:
@@ -363,9 +356,7 @@ class FormulaEstimator(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> Array:
         """Return the constructed features of each row, shape (m, k)."""
-        table = self._check_table(X)
-        constructed: Array = self._model.transform(table)
-        return constructed
+        return self._ask("transform", X)
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:  # noqa: ARG002
         """Return the formula of each constructed feature, shape (k,)."""
@@ -374,23 +365,17 @@ class FormulaEstimator(TransformerMixin, BaseEstimator):
 
     def predict(self, X: Any) -> AnyArray:
         """Return the prediction for each row, shape (m,)."""
-        table = self._check_table(X)
-        predicted: AnyArray = self._model.predict(table)
-        return predicted
+        return self._ask("predict", X)
 
     @_offers("predict_proba")
     def predict_proba(self, X: Any) -> Array:
         """Return the class probabilities, shape (m, n_classes)."""
-        table = self._check_table(X)
-        probability: Array = self._model.predict_proba(table)
-        return probability
+        return self._ask("predict_proba", X)
 
     @_offers("decision_function")
     def decision_function(self, X: Any) -> Array:
         """Return the decisions, (m,) for two classes, else (m, n_classes)."""
-        table = self._check_table(X)
-        decision: Array = self._model.decision_function(table)
-        return decision
+        return self._ask("decision_function", X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R squared, or the accuracy for classes."""
@@ -404,8 +389,7 @@ def row_losses(outputs: Array, target: AnyArray, n_classes: int) -> Array:
     Shapes: outputs (n, q), target (n,): numbers, or codes of classes.
     """
     if n_classes == 0:
-        squares: Array = (outputs[:, 0] - target) ** 2
-        return squares
+        return (outputs[:, 0] - target) ** 2
     chances = class_chances(outputs)[np.arange(len(target)), target]
     return -np.log(np.maximum(chances, 1e-15))
 
@@ -415,21 +399,25 @@ def nice(number: float) -> float:
     if not 1e-6 < abs(number) < 1e6:
         return number
     fraction = float(Fraction(number).limit_denominator(12))
-    near = (each for each in (fraction, float(f"{number:.6g}")) if _is_near(each, number))
-    return next(near, number)
+    for rounded in (fraction, float(f"{number:.6g}")):
+        if abs(rounded - number) <= _ROUNDED * abs(number):
+            return rounded
+    return number
 
 
-def _is_near(rounded: float, number: float) -> bool:
-    return abs(rounded - number) <= _ROUNDED * abs(number)
-
-
-def regression_formula(
-    features: Sequence[Expression], names: Sequence[str], fit: InnerFit, columns: Array
-) -> RegressionFormula:
+def linear_formula(
+    features: Sequence[Expression],
+    names: Sequence[str],
+    fit: InnerFit,
+    columns: Array,
+    classes: AnyArray | None = None,
+) -> Any:
     """Return the model of a fit to the columns of the features, shape (n, k).
 
-    Numbers that differ from small fractions, or from nothing, by rounding alone are these.
+    Numbers to predict that differ from small fractions, or nothing, by rounding alone are these.
     """
+    if classes is not None:
+        return ClassificationFormula(tuple(features), tuple(names), *fit[:2], classes)
     coef = np.array([nice(float(weight)) for weight in fit.coef[:, 0]]).reshape(-1, 1)
     reach = float((np.abs(coef[:, 0]) * np.abs(columns).mean(axis=0)).max(initial=0.0))
     intercept = np.where(np.abs(fit.intercept) > _NOTHING * reach, fit.intercept, 0.0)

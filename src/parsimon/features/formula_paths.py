@@ -5,26 +5,26 @@ fitted. All are suggestions: `FeatureEvolution` goes on from them, and the front
 it.
 """
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain, combinations, combinations_with_replacement, islice
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from parsimon._deadline import Deadline
 from parsimon._typing import Array
-from parsimon.features.expressions import Expression, add, apply, coefficient_of, multiply
-from parsimon.features.feature_sets import FeatureProblem, FeatureSet
+from parsimon.features.expressions import Expression, apply, coefficient_of, multiply, weighted_sum
+from parsimon.features.feature_sets import FeatureProblem, FeatureSet, sets_in_stages
 from parsimon.features.formula_candidates import (
     Library,
     even_rows,
-    extended,
-    factored,
+    extend_set,
+    factor_out,
     forward,
     indicators,
     is_exact,
     left_over,
-    library,
     merged_formulas,
     plain_feature,
     promising_columns,
@@ -52,18 +52,13 @@ def further_sets(
     problem: FeatureProblem,
     operations: Sequence[str | OwnFunction],
     known: Iterable[FeatureSet],
-    deadline: float | None = None,
+    deadline: Deadline = None,
 ) -> list[FeatureSet]:
     """Return sets for a target that no known set gives exactly; after the deadline no more."""
     if any(is_exact(problem, features) for features in known if features):
         return []
-    members = library(problem, operations)
-    start = Library(
-        members, standardise_columns(problem.columns.matrix(members)), tuple(operations)
-    )
-    stages: list[Callable[[], Iterable[FeatureSet]]] = [
-        lambda: polynomial_sets(problem, start),
-    ]
+    start = Library.of(problem, operations)
+    stages: list[Callable[[], Iterable[FeatureSet]]] = [lambda: polynomial_sets(problem, start)]
     if problem.n_classes == 0:
         y = np.asarray(problem.target, dtype=np.float64)
         stages = [
@@ -72,14 +67,10 @@ def further_sets(
             *stages,
             lambda: wave_sets(problem, start, y),
         ]
-    found: list[FeatureSet] = []
-    for stage in stages:
-        if deadline is not None and time.monotonic() >= deadline:
-            break
-        new = [problem.reduced(plain_feature(problem, part) for part in each) for each in stage()]
-        found += [each for each in new if each]
-        if any(is_exact(problem, each) for each in new if each):
-            break
+    plain, is_enough = partial(plain_feature, problem), partial(is_exact, problem)
+    found = sets_in_stages(
+        stages, lambda each: problem.reduce(map(plain, each)), is_enough, deadline
+    )
     return list(dict.fromkeys(found))
 
 
@@ -151,10 +142,9 @@ def fractions(
         weights = np.linalg.lstsq(design / spread, y, rcond=None)[0] / spread
         if np.abs(y - design @ weights).max() > 1e-6 * problem.constant_error:
             continue
-        numbers = [Expression.number(nice(float(weight))) for weight in weights]
-        top = [multiply(n, part) for n, part in zip(numbers, parts, strict=False)]
-        bottom = [multiply(n, part) for n, part in zip(numbers[len(parts) :], below, strict=True)]
-        yield (factored(add(*top)) / (1 - add(*bottom)),)
+        numbers = [nice(float(weight)) for weight in weights]
+        top = weighted_sum(numbers[: len(parts)], parts)
+        yield (factor_out(top) / (1 - weighted_sum(numbers[len(parts) :], below)),)
 
 
 def deepened_sets(problem: FeatureProblem, start: Library) -> list[FeatureSet]:
@@ -166,8 +156,8 @@ def deepened_sets(problem: FeatureProblem, start: Library) -> list[FeatureSet]:
     best = [start.members[i] for i in np.argsort(-gain, kind="stable")[:_DEEPENED]]
     single = [each for each in start.members if len(each.columns) == 1 and each.size <= 4]
     new = (multiply(a, b) for a in best for b in single if not a.columns & b.columns)
-    usable = (each for each in distinct(new) if problem.is_usable(each))
     # Of many columns there are hundreds of thousands of products: no more are made than are kept.
+    usable = filter(problem.is_usable, distinct(new))
     members = list(islice(distinct(chain(start.members[:_FRACTION], usable)), _LIBRARY))
     table = standardise_columns(problem.columns.matrix(members))[rows]
     sets = [tuple(members[i] for i in each) for each in forward(table, wanted[rows])]
@@ -207,7 +197,7 @@ def polynomial_sets(problem: FeatureProblem, start: Library) -> list[FeatureSet]
     chosen: tuple[int, ...] = ()
     sets = []
     for _ in range(min(_TERMS, len(terms), len(table) // 4)):
-        best = extended(table, wanted, chosen, 1)
+        best = extend_set(table, wanted, chosen, 1)
         if not best:
             break
         chosen = (*chosen, best[0][0])
@@ -237,21 +227,21 @@ def wave_sets(problem: FeatureProblem, start: Library, y: Array) -> list[Feature
     best: dict[int, FeatureSet] = {}
     for chosen in forward(table, wanted, depth=8, width=6):
         best.setdefault(len(chosen), tuple(members[i] for i in chosen))
-    return [tuned(problem, features, y) for features in best.values()] if waves else []
+    return [tune_waves(problem, features, y) for features in best.values()] if waves else []
 
 
-def tuned(problem: FeatureProblem, features: FeatureSet, y: Array) -> FeatureSet:
+def tune_waves(problem: FeatureProblem, features: FeatureSet, y: Array) -> FeatureSet:
     """Return a set whose waves have the lengths that leave least of the target."""
     found = list(features)
     for place in [*range(len(features))] * 2:
         if found[place].operation in ("sin", "cos"):
             others = [*found[:place], *found[place + 1 :]]
             design = np.column_stack([np.ones(len(y)), problem.columns.matrix(others)])
-            found[place] = tuned_wave(problem, found[place], design, y)
+            found[place] = tune_wave(problem, found[place], design, y)
     return tuple(found)
 
 
-def tuned_wave(problem: FeatureProblem, wave: Expression, design: Array, y: Array) -> Expression:
+def tune_wave(problem: FeatureProblem, wave: Expression, design: Array, y: Array) -> Expression:
     """Return a wave of the length that leaves least of the target beside a design (n, k)."""
     number, part = coefficient_of(wave.arguments[0])
     values = problem.columns.values(part)

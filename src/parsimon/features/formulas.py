@@ -124,7 +124,7 @@ class _Reader:
             if isinstance(node.op, ast.Add | ast.Sub):
                 return add(*self.terms(node))
             if isinstance(node.op, ast.Pow):
-                return self.raised(node)
+                return self.raise_power(node)
             return multiply(*self.factors(node))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
             return apply(self.function(node.func), *map(self.value, node.args))
@@ -157,7 +157,7 @@ class _Reader:
             return [*sign, self.value(node.operand), *reversed(found)]
         return [self.value(node), *reversed(found)]
 
-    def raised(self, node: ast.BinOp) -> Expression:
+    def raise_power(self, node: ast.BinOp) -> Expression:
         negative = isinstance(node.right, ast.UnaryOp) and isinstance(node.right.op, ast.USub)
         number = node.right.operand if isinstance(node.right, ast.UnaryOp) else node.right
         kind, text = self.token(number) if isinstance(number, ast.Name) else ("", "")

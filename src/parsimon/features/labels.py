@@ -12,8 +12,8 @@ from parsimon._style import CYCLE, figure_style, new_axes
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.features._halves import halve_rows
-from parsimon.features.few_columns import FewColumnsClassifier
 from parsimon.features.plot import draw_null_circle
+from parsimon.features.screen import FewColumnsClassifier
 from parsimon.roc import AucNull, auc
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def label_noise(
     if len(rows) != 2:
         raise InvalidInputError(f"Two classes are needed, got {len(rows)}.")
     counts = np.asarray(flips, dtype=np.intp)
-    smallest = min(len(one) for one in rows)
+    smallest = min(map(len, rows))
     for k in counts:
         if check_count("flips", int(k), least=0) > smallest // 2 - 1:
             raise InvalidInputError(
@@ -134,13 +134,14 @@ def label_noise(
         _flip_labels(model, values, positive, int(k), n_splits, seed)
         for k, seed in zip(counts, seeds[1:], strict=True)
     ]
+    train, test, hit_rate = zip(*studies, strict=True)
     margin = _margins(model, values, positive, n_splits, seeds[0])
     return LabelNoise(
         flips=counts,
-        train=np.array([train for train, _, _ in studies]),
-        test=np.array([test for _, test, _ in studies]),
-        correlation=np.array([_correlation(train, test) for train, test, _ in studies]),
-        hit_rate=np.array([hit_rate for _, _, hit_rate in studies]),
+        train=np.array(train),
+        test=np.array(test),
+        correlation=np.array(list(map(_correlation, train, test))),
+        hit_rate=np.array(hit_rate),
         chance_rate=np.where(counts > 0, 2 * counts / len(values), np.nan),
         suspicion=-margin,
         null_sd=AucNull(len(rows[1]) // 2, len(rows[0]) // 2).sd,
@@ -159,7 +160,7 @@ def _flip_labels(
     for flip_seed in seed.spawn(max(1, n_splits // _SPLITS_A_FLIP)):
         draw, *splits = flip_seed.spawn(1 + min(_SPLITS_A_FLIP, n_splits))
         rng = generator(draw)
-        chosen = np.concatenate([rng.permutation(np.flatnonzero(y == one))[:k] for one in (0, 1)])
+        chosen = np.concatenate([rng.permutation(np.flatnonzero(y == code))[:k] for code in (0, 1)])
         noisy = y.copy()
         noisy[chosen] = 1 - noisy[chosen]
         margins = np.zeros(len(y))
@@ -185,13 +186,12 @@ def _margins(model: FewColumnsClassifier, X: Array, y: Indices, n_splits: int, s
             scores = _scores(model, X, y, own)[other]
             total[other] += scores / max(float(scores.std()), 1e-12) * (2 * y[other] - 1)
             counts[other] += 1
-    found: Array = total / np.maximum(counts, 1)
-    return found
+    return total / np.maximum(counts, 1)
 
 
 def _both_ways(y: Indices, seed: Any) -> list[tuple[Indices, Indices]]:
-    one, other = halve_rows(y, np.array([0, 1]), seed)
-    return [(one, other), (other, one)]
+    first, second = halve_rows(y, np.array([0, 1]), seed)
+    return [(first, second), (second, first)]
 
 
 def _scores(model: FewColumnsClassifier, X: Array, y: AnyArray, rows: Indices) -> Array:

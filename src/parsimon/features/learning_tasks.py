@@ -16,7 +16,7 @@ from parsimon._checks import check_choice, check_count, check_positive, finite_m
 from parsimon._data import Target, read_target
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.features.column_cache import ColumnCache
+from parsimon.features.column_values import ColumnCache
 from parsimon.features.expressions import Expression
 from parsimon.features.formulas import parse
 from parsimon.features.operations import OwnFunction
@@ -73,11 +73,11 @@ class Case:
             object.__setattr__(self, called, values)
         object.__setattr__(self, "formulas", tuple(map(str, self.formulas)))
         pairs = tuple(
-            (min(str(one), str(other)), max(str(one), str(other)), float(weight))
-            for one, other, weight in self.products
+            (min(str(first), str(second)), max(str(first), str(second)), float(weight))
+            for first, second, weight in self.products
         )
         known = self.weights.keys()
-        if not all({one, other} <= known and np.isfinite(w) for one, other, w in pairs):
+        if not all({first, second} <= known and np.isfinite(w) for first, second, w in pairs):
             raise InvalidInputError(
                 "The products of a case need two of its columns and a finite weight each."
             )
@@ -92,7 +92,7 @@ class Case:
     def terms(self) -> dict[tuple[str, ...], float]:
         """Weights of columns, (name,), and of products, (name, name), by which tasks compare."""
         found: dict[tuple[str, ...], float] = {(name,): w for name, w in self.weights.items()}
-        return found | {(one, other): weight for one, other, weight in self.products}
+        return found | {(first, second): weight for first, second, weight in self.products}
 
     def __hash__(self) -> int:
         return hash((self.names, tuple(self.weights.values()), self.formulas, self.title))
@@ -103,14 +103,9 @@ class Case:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON knows it."""
-        return {
-            "title": self.title,
-            "weights": dict(self.weights),
-            "centres": dict(self.centres),
-            "spreads": dict(self.spreads),
-            "formulas": list(self.formulas),
-            "products": [list(pair) for pair in self.products],
-        }
+        lists = {"formulas": list(self.formulas), "products": [list(p) for p in self.products]}
+        names = ("title", "weights", "centres", "spreads")
+        return {name: getattr(self, name) for name in names} | lists
 
 
 @lru_cache(maxsize=20_000)
@@ -194,7 +189,7 @@ def describe_task(
         dict(zip(called, table.std(axis=0).tolist(), strict=True)),
         [str(formula) for formula in formulas],
         title,
-        [(one, other, weight / unit) for one, other, weight in pairs],
+        [(first, second, weight / unit) for first, second, weight in pairs],
     )
 
 
@@ -271,8 +266,7 @@ def product_weights(X: Any, y: Any, *, task: Task = "auto", C: float = 10.0) -> 
     standard = _standardise(table)
     first, second = np.triu_indices(table.shape[1])
     products = _standardise(standard[:, first] * standard[:, second])
-    found: Array = _normal(np.column_stack([standard, products]), target, C)[table.shape[1] :]
-    return found
+    return _normal(np.column_stack([standard, products]), target, C)[table.shape[1] :]
 
 
 def _checked_task(X: Any, y: Any, task: Task, C: float) -> tuple[Array, Target]:
@@ -292,14 +286,11 @@ def _normal(standard: Array, target: Target, C: float) -> Array:
         wanted = _standardise(finite_matrix(target.values[:, None], "y"))[:, 0]
         # All is centred, so that the machine with squared losses is a ridge in closed form.
         n, d = standard.shape
-        weights: Array
         if d > n:
             gram = standard @ standard.T + np.eye(n) / (2 * C)
-            weights = np.asarray(standard.T @ np.linalg.solve(gram, wanted), dtype=np.float64)
-        else:
-            gram = standard.T @ standard + np.eye(d) / (2 * C)
-            weights = np.asarray(np.linalg.solve(gram, standard.T @ wanted), dtype=np.float64)
-        return weights
+            return np.asarray(standard.T @ np.linalg.solve(gram, wanted), dtype=np.float64)
+        gram = standard.T @ standard + np.eye(d) / (2 * C)
+        return np.asarray(np.linalg.solve(gram, standard.T @ wanted), dtype=np.float64)
     # A large scale of the constant column keeps the intercept out of the penalty.
     classifier = LinearSVC(C=C, dual=False, intercept_scaling=100.0, tol=1e-6, max_iter=5000)
     normals: Array = classifier.fit(standard, target.values).coef_
@@ -312,8 +303,7 @@ def _standardise(columns: Array) -> Array:
     centred = columns - columns.mean(axis=0)
     spread = centred.std(axis=0)
     noise = 1e-12 * np.abs(columns).max(axis=0, initial=0.0)
-    scaled: Array = np.where(spread > noise, centred / np.where(spread > noise, spread, 1.0), 0.0)
-    return scaled
+    return np.where(spread > noise, centred / np.where(spread > noise, spread, 1.0), 0.0)
 
 
 def feature_set_distance(
@@ -428,7 +418,10 @@ def match_columns(case: Case, task: Case) -> ColumnMatch:
     """
     from scipy.optimize import linear_sum_assignment
 
-    theirs, ours = _column_figures(case), _column_figures(task)
+    theirs, ours = (
+        [np.array(list(each.values())) for each in (known.weights, known.centres, known.spreads)]
+        for known in (case, task)
+    )
     by_weight = np.abs(theirs[0][:, None] - ours[0])
     tiny = np.finfo(float).tiny
     by_spread = np.abs(np.log((theirs[2][:, None] + tiny) / (ours[2] + tiny)))
@@ -443,15 +436,7 @@ def match_columns(case: Case, task: Case) -> ColumnMatch:
     return ColumnMatch(renamed, float(alone + (cost - saved)[rows, columns].sum()))
 
 
-def _column_figures(case: Case) -> tuple[Array, Array, Array]:
-    """Return weights, centres and spreads, each (d,)."""
-    weights, centres, spreads = (
-        np.array(list(each.values())) for each in (case.weights, case.centres, case.spreads)
-    )
-    return weights, centres, spreads
-
-
-def renamed_case(
+def rename_case(
     case: Case, renamed: Mapping[str, str], functions: Sequence[OwnFunction] = ()
 ) -> Case:
     """Return a case with other names of columns, and the formulas that are left with them."""
@@ -466,8 +451,8 @@ def renamed_case(
         for each in (case.weights, case.centres, case.spreads)
     )
     products = [
-        (renamed[one], renamed[other], weight)
-        for one, other, weight in case.products
-        if {one, other} <= renamed.keys()
+        (renamed[first], renamed[second], weight)
+        for first, second, weight in case.products
+        if {first, second} <= renamed.keys()
     ]
     return Case(weights, centres, spreads, formulas, case.title, products)

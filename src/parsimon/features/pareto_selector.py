@@ -264,7 +264,9 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
             self.checkpoint,
         )
         try:
-            self._search(searching)
+            self.exact_, self.n_iter_, self.stopped_by_ = search_subsets(
+                self._problem, self.max_iter, self.time_limit, searching
+            )
         finally:
             self.errors_.save()
         self.n_evaluations_ = self.errors_.n_evaluated
@@ -384,17 +386,11 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
         most = self.n_features_in_ if self.max_features is None else int(self.max_features)
         return SubsetProblem(self.errors_, self.columns_, most)
 
-    def _search(self, seed: np.random.SeedSequence) -> None:
-        """Evaluate all subsets, or those that a search passes."""
-        self.exact_, self.n_iter_, self.stopped_by_ = search_subsets(
-            self._problem, self.max_iter, self.time_limit, seed
-        )
-
     def _read(self, table: tuple[Array, AnyArray], held: tuple[Array, AnyArray]) -> Self:
         """Keep the front of all subsets that were evaluated, and what can be read off it."""
         subsets, values = self._problem.found()
         names = self._problem.names
-        chosen = [np.flatnonzero(one).tolist() for one in subsets]
+        chosen = [np.flatnonzero(mask).tolist() for mask in subsets]
         front = Front(values, names, solutions=chosen)
         self.constant_error_ = round(self.errors_.of_constant(), DIGITS)
         self.ranking_, self.nestedness_, self.rank_breaks_ = nesting(subsets)
@@ -403,7 +399,7 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
             spread = np.std(folds, axis=1) / np.sqrt(folds.shape[1] - 1)
         figures = {"standard_error": spread}
         if len(held[1]):
-            outside = np.array([self._outside_error(one, table, held) for one in subsets])
+            outside = np.array([self._outside_error(mask, table, held) for mask in subsets])
             figures |= {"holdout_error": outside, "optimism": outside - front.values[:, 0]}
         return self._keep_front(
             front,

@@ -132,8 +132,8 @@ def plot_errors_by_size(
     sizes, error = values[order, 1], values[order, 0]
     with figure_style():
         axes = new_axes(ax, figsize=(6.0, 3.8))
-        band = spread[order]
-        axes.fill_between(sizes, error - band, error + band, color=BLUE, alpha=0.15, linewidth=0)
+        low, high = error - spread[order], error + spread[order]
+        axes.fill_between(sizes, low, high, color=BLUE, alpha=0.15, linewidth=0)
         axes.plot(sizes, error, "o-", color=BLUE, label="folds, with standard error")
         if outside is not None:
             axes.plot(sizes, outside[order], "s--", color=VERMILION, label="rows set apart")
@@ -161,11 +161,11 @@ def plot_features(
             raise InvalidInputError(
                 f"There are {len(features)} features and {len(drawn)} axes; give one for each."
             )
-        for feature, one in zip(features, drawn, strict=True):
+        for feature, own in zip(features, drawn, strict=True):
             names = sorted(feature.columns)
             draw = _draw_map if len(names) == 2 else _draw_curves
-            draw(feature, names, ranges, one)
-            one.set_title(f"${latex(feature, digits=3)}$", fontsize=10)
+            draw(feature, names, ranges, own)
+            own.set_title(f"${latex(feature, digits=3)}$", fontsize=10)
     return drawn
 
 

@@ -8,10 +8,10 @@ import numpy as np
 from parsimon._checks import check_count, finite_matrix, finite_vector
 from parsimon._parallel import one_thread
 from parsimon.exceptions import InvalidInputError
-from parsimon.features.feature_sets import FeatureProblem
+from parsimon.features.constructor import has_signal
+from parsimon.features.feature_sets import FeatureProblem, FeatureSet
 from parsimon.features.formula_candidates import formula_candidates
-from parsimon.features.formula_choice import has_signal
-from parsimon.features.formula_model import RegressionFormula, regression_formula
+from parsimon.features.formula_model import RegressionFormula, linear_formula
 from parsimon.features.formula_paths import further_sets
 from parsimon.features.learning_tasks import name_columns
 from parsimon.features.operations import OPERATIONS, OwnFunction, check_operations
@@ -67,14 +67,15 @@ def quick_formulas(
         if not problem.originals:
             raise InvalidInputError("No column of X varies; give at least one that does.")
         if not has_signal(problem, problem.columns, target, operations):
-            fit = problem.known_fit(())
-            return [regression_formula((), called, fit, problem.columns.matrix(()))]
-        sets = formula_candidates(problem, operations)
-        sets += further_sets(problem, operations, sets)
-        ranked = sorted((problem.objectives(s)[::2], [f.key for f in s], s) for s in sets)
-        fits = [(features, problem.fit(features)) for _, _, features in ranked[:n_most]]
+            best: list[FeatureSet] = [()]
+        else:
+            sets = formula_candidates(problem, operations)
+            sets += further_sets(problem, operations, sets)
+            ranked = sorted((problem.objectives(s)[::2], [f.key for f in s], s) for s in sets)
+            best = [features for _, _, features in ranked[:n_most]]
+        fits = [(features, problem.fit(features)) for features in best]
         return [
-            regression_formula(features, called, fit, problem.columns.matrix(features))
+            linear_formula(features, called, fit, problem.columns.matrix(features))
             for features, fit in fits
             if fit is not None
         ]

@@ -26,14 +26,6 @@ from parsimon._random import Seed, generator, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.features._halves import HalfFit, Splits, WideTable, fit_permuted
-from parsimon.features._screen import (
-    Levels,
-    best_first,
-    moderated_scores,
-    row_levels,
-    shares_unit,
-    target_columns,
-)
 from parsimon.features._subsets import column_places
 from parsimon.features.chance import (
     chance_levels,
@@ -41,8 +33,16 @@ from parsimon.features.chance import (
     measured_bound,
     stability_index,
 )
-from parsimon.features.few_columns import FewColumnsClassifier
 from parsimon.features.plot import plot_counts, plot_models, plot_sizes
+from parsimon.features.screen import (
+    FewColumnsClassifier,
+    Levels,
+    best_first,
+    moderated_scores,
+    row_levels,
+    shares_unit,
+    target_columns,
+)
 from parsimon.pareto import Front
 from parsimon.roc import AucNull
 
@@ -231,21 +231,19 @@ class StableSelector(SelectorMixin, BaseEstimator):
                 chance = splits.fits(replace(table, judged=False), seeds[-1], fit_permuted)
             if chance and self.estimator is None:
                 table = replace(table, n_selected=self._size_by_chance(table, chance))
-                chance = [replace(one, columns=one.columns[: table.n_selected]) for one in chance]
-            fits = splits.fits_so_far(table, seeds[0])
+                chance = [replace(fit, columns=fit.columns[: table.n_selected]) for fit in chance]
+            fits = splits.fits(table, seeds[0], so_far=True)
             permuted = list(splits.whole_runs(_shuffle(table, seed) for seed in seeds[1:-1]))
         self.n_splits_, self.n_permutations_ = len(fits) // 2, len(permuted)
-        self.stopped_by_ = "interrupt" if interrupt.came else self._ending()
+        is_whole = (self.n_splits_, self.n_permutations_) == (self.n_splits, self.n_permutations)
+        self.stopped_by_ = "splits" if is_whole else "time_limit"
+        if interrupt.came:
+            self.stopped_by_ = "interrupt"
         masks = [_mask(run, X.shape[1]) for run in (chance, *permuted)]
         self._count(table, fits, masks)
         self._bound(table, masks)
         self._judge(table, fits)
         return self
-
-    def _ending(self) -> str:
-        """Return what ended a fit that nobody cut."""
-        made, asked = (self.n_splits_, self.n_permutations_), (self.n_splits, self.n_permutations)
-        return "splits" if made == asked else "time_limit"
 
     def _check_options(self) -> None:
         check_count("n_splits", self.n_splits)
@@ -312,22 +310,15 @@ class StableSelector(SelectorMixin, BaseEstimator):
         self.coincidences_ = (selected[0::2] & selected[1::2]).sum(axis=0)
         self.frequencies_ = self.totals_ / len(fits)
         self.n_selected_ = selected.sum(axis=1)
-        counted, *runs = (np.delete(one, table.fixed, axis=1) for one in (selected, *masks[1:]))
-        levels = chance_levels(counted, runs)
-        free = np.setdiff1d(np.arange(table.X.shape[1]), table.fixed)
-        self.chance_ = replace(
-            levels,
-            total_p_value=_place_values(levels.total_p_value, free, table.X.shape[1]),
-            coincident_p_value=_place_values(levels.coincident_p_value, free, table.X.shape[1]),
-        )
-        if len(masks[0]):
-            self.chance_ = replace(
-                self.chance_,
-                permuted_coincidences=float((masks[0][0::2] & masks[0][1::2]).sum(axis=1).mean()),
-            )
-        if self.n_permutations_:
-            p_value = self._permuted_p_value(masks[1:], free)
-            self.chance_ = replace(self.chance_, permuted_p_value=p_value)
+        counted, chance, *runs = (np.delete(m, table.fixed, axis=1) for m in (selected, *masks))
+        levels = chance_levels(counted, runs, chance)
+        places = np.setdiff1d(np.arange(table.X.shape[1]), table.fixed)
+        p_values: dict[str, Any] = {}
+        for name in ("total_p_value", "coincident_p_value", "permuted_p_value"):
+            if (of_free := getattr(levels, name)) is not None:
+                p_values[name] = np.ones(table.X.shape[1])
+                p_values[name][places] = of_free
+        self.chance_ = replace(levels, **p_values)
         self.stability_ = stability_index(counted)
         self.ranking_ = np.lexsort((-self._scores(table), -self.totals_))
         self.groups_ = self._groups(table, selected)
@@ -344,17 +335,11 @@ class StableSelector(SelectorMixin, BaseEstimator):
         self.test_auc_ = np.array([fit.test[-1] for fit in fits])
         self.null_sd_ = float("nan")
         if table.classes is not None and len(table.classes) == 2:
-            sizes = [max(1, int(np.sum(table.y == one)) // 2) for one in table.classes]
+            sizes = [max(1, int(np.sum(table.y == label)) // 2) for label in table.classes]
             self.null_sd_ = AucNull(sizes[1], sizes[0]).sd
         self.front_ = (
             _sizes_front(table, fits) if self.estimator is None else _fits_front(table, fits)
         )
-
-    def _permuted_p_value(self, runs: list[Mask], free: Indices) -> Array:
-        """Return how often any free column reaches each total in runs with a permuted target."""
-        counts = np.sort(np.concatenate([run.sum(axis=0)[free] for run in runs]))
-        reached = len(counts) - np.searchsorted(counts, self.totals_[free], side="left")
-        return _place_values((1 + reached) / (1 + len(counts)), free, len(self.totals_))
 
     def _bound(self, table: WideTable, masks: list[Mask]) -> None:
         """Bound the false selections, by equal chances or, with permutations, measured ones."""
@@ -394,7 +379,7 @@ class StableSelector(SelectorMixin, BaseEstimator):
             alike = often[np.abs(levels.T @ levels[:, place[int(column)]]) >= _ALIKE]
             members = [
                 int(column),
-                *(int(one) for one in alike if int(one) not in taken | {int(column)}),
+                *(other for other in alike.tolist() if other not in taken | {int(column)}),
             ]
             taken |= set(members)
             share = float(selected[:, members].any(axis=1).mean())
@@ -475,13 +460,6 @@ def _mask(fits: Sequence[HalfFit], d: int) -> Mask:
     for row, fit in zip(mask, fits, strict=True):
         row[fit.columns] = True
     return mask
-
-
-def _place_values(values: Array, places: Indices, d: int) -> Array:
-    """Return values at their places, 1 elsewhere."""
-    found = np.ones(d)
-    found[places] = values
-    return found
 
 
 def _sizes_front(table: WideTable, fits: list[HalfFit]) -> Front:

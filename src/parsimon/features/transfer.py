@@ -16,14 +16,10 @@ from parsimon._typing import AnyArray
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.case_base import CaseBase, Matching, Method, Neighbour, as_case_base
 from parsimon.features.case_recall import CaseRecall, describe_problem, helpful_sets, split_sums
+from parsimon.features.constructor import ParetoConstructor
 from parsimon.features.expressions import Expression
 from parsimon.features.feature_sets import FeatureProblem, FeatureSet
-from parsimon.features.formula_model import (
-    ClassificationFormula,
-    FormulaEstimator,
-    RegressionFormula,
-    regression_formula,
-)
+from parsimon.features.formula_model import FormulaEstimator, linear_formula
 from parsimon.features.learning_tasks import Task, name_columns
 
 # Errors of so small a share of the target's spread leave nothing to gain.
@@ -178,11 +174,10 @@ class FeatureTransfer(FormulaEstimator):
         self.neighbours_ = []
         if self.column_error_ > _EXACT * problem.constant_error:
             self.neighbours_ = self._retrieve(problem)
-            found["cases"] = self._choose_features(problem, self.neighbours_)
-            if (
-                self._gain(problem, found["cases"]) < self.min_gain
-                and self.constructor is not False
-            ):
+            offered = self._offer_sets(problem, self.neighbours_)
+            found["cases"] = best_set(problem, [problem.originals, *offered])
+            too_little = self._gain(problem, found["cases"]) < self.min_gain
+            if too_little and self.constructor is not False:
                 found["construction"] = self._construct(problem, y)
         self.source_ = min(found, key=lambda source: problem.error(found[source]))
         if self._gain(problem, found[self.source_]) < self.min_gain:
@@ -190,7 +185,13 @@ class FeatureTransfer(FormulaEstimator):
         chosen = found[self.source_]
         self.error_ = problem.error(chosen)
         self.gain_ = self._gain(problem, chosen)
-        self.model_: Any = self._formula_of(problem, chosen)
+        self.model_ = linear_formula(
+            chosen,
+            problem.names,
+            problem.known_fit(chosen),
+            problem.columns.matrix(chosen),
+            self.classes_ if problem.n_classes else None,
+        )
         formulas = [str(feature) for feature in chosen if feature.arguments]
         self.case_ = replace(self.case_, formulas=formulas)
         self.stored_ = bool(self.store and self.source_ != "columns" and formulas)
@@ -203,20 +204,19 @@ class FeatureTransfer(FormulaEstimator):
 
     def _retrieve(self, problem: FeatureProblem) -> list[Neighbour]:
         """Return the cases to take features from."""
-        options: dict[str, Any] = {"mapping": self.mapping}
         task = self.case_
         if self.method in ("two_phase", "sampled"):
-            near = self.case_base_.retrieve(task, self.n_candidates, **options)
+            near = self.case_base_.retrieve(task, self.n_candidates, mapping=self.mapping)
             helped = (*self._offer_sets(problem, near), problem.originals)[0]
             task = replace(task, formulas=[str(each) for each in helped if each.arguments])
-            options["n_candidates"] = self.n_candidates
-            options["sampling_weight"] = self.sampling_weight
-        return self.case_base_.retrieve(task, self.n_cases, method=self.method, **options)
-
-    def _choose_features(self, problem: FeatureProblem, near: Sequence[Neighbour]) -> FeatureSet:
-        """Return the features of cases, and columns, that help here, no more than needed."""
-        path = self._offer_sets(problem, near)
-        return best_set(problem, [problem.originals, *path])
+        return self.case_base_.retrieve(
+            task,
+            self.n_cases,
+            method=self.method,
+            n_candidates=self.n_candidates,
+            sampling_weight=self.sampling_weight,
+            mapping=self.mapping,
+        )
 
     def _offer_sets(self, problem: FeatureProblem, near: Sequence[Neighbour]) -> list[FeatureSet]:
         """Return sets of features of cases and columns, the one with the least error first."""
@@ -230,14 +230,12 @@ class FeatureTransfer(FormulaEstimator):
         """Return what a search finds that begins with the features of the nearest cases."""
         import pandas as pd
 
-        from parsimon.features import ParetoConstructor
-
         exact = _EXACT * problem.constant_error
         search = ParetoConstructor(self.task_) if self.constructor is None else self.constructor
         given = clone(search)
         given.set_params(task=self.task_)
         if given.random_state is None:
-            given.set_params(random_state=self._seed())
+            given.set_params(random_state=seed_sequence(self.random_state))
         if given.case_base is None and len(self.case_base_):
             recall = CaseRecall(
                 self.case_base_,
@@ -255,20 +253,6 @@ class FeatureTransfer(FormulaEstimator):
         # Terms are worth more to other tasks than their sum.
         as_good = problem.error(split) <= max(_AS_GOOD * problem.error(features), exact)
         return split if as_good else features
-
-    def _seed(self) -> Seed:
-        return seed_sequence(self.random_state)
-
-    def _formula_of(
-        self, problem: FeatureProblem, features: FeatureSet
-    ) -> RegressionFormula | ClassificationFormula:
-        fit = problem.known_fit(features)
-        if problem.n_classes == 0:
-            columns = problem.columns.matrix(features)
-            return regression_formula(features, problem.names, fit, columns)
-        return ClassificationFormula(
-            features, problem.names, fit.coef, fit.intercept, self.classes_
-        )
 
     def _check_options(self) -> None:
         check_choice("task", self.task, ("auto", "regression", "classification"))

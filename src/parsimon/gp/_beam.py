@@ -100,7 +100,16 @@ def beam_search(problem: KernelProblem, grammar: Grammar, options: BeamOptions) 
 
     He, "The Automatic Statistician for Classification" (2016), algorithm 3.1.
     """
-    return Beam(problem, grammar, options).search()
+    beam = Beam(problem, grammar, options)
+    limit = options.time_limit
+    # The loop asks for more than no time; that still leaves the constant kernel alone.
+    seconds = None if limit is None else max(limit, sys.float_info.min)
+    # A level may take minutes: the bar counts kernels, not the steps of the loop.
+    with beam.workers, beam.progress:
+        try:
+            return run(beam, SearchOptions(None, time_limit=seconds, random_state=options.seed))
+        finally:
+            beam.memory.save()
 
 
 @dataclass(eq=False)
@@ -146,13 +155,17 @@ class BeamState:
         """Return the kernels that are grown further; None is the empty kernel."""
         if not self.levels:
             return [None]
-        alive = [one for one in self.levels[-1] if not math.isnan(one.guide) and self.rises(one)]
+        alive = [
+            candidate
+            for candidate in self.levels[-1]
+            if not math.isnan(candidate.guide) and self.rises(candidate)
+        ]
         return alive[:beam]
 
     def rises(self, candidate: Candidate) -> bool:
         """Say whether the evidence of a kernel is greater than that of the one it grew from."""
         above = [] if len(self.levels) < 2 else self.levels[-2]
-        parent = next((one for one in above if one.kernel is candidate.parent), self.baseline)
+        parent = next((other for other in above if other.kernel is candidate.parent), self.baseline)
         return candidate.log_evidence > parent.log_evidence
 
 
@@ -172,18 +185,6 @@ class Beam:
         self.workers = Workers(options.n_jobs)
         self.progress = Progress(self.title, total=None, verbose=options.verbose)
         self.n_done = 0
-
-    def search(self) -> SearchHistory:
-        limit = self.options.time_limit
-        # The loop asks for more than no time; that still leaves the constant kernel alone.
-        seconds = None if limit is None else max(limit, sys.float_info.min)
-        options = SearchOptions(None, time_limit=seconds, random_state=self.options.seed)
-        # A level may take minutes: the bar counts kernels, not the steps of the loop.
-        with self.workers, self.progress:
-            try:
-                return run(self, options)
-            finally:
-                self.memory.save()
 
     def settings(self) -> dict[str, str]:
         """Return what a measurement depends on, beside its kernel."""
@@ -220,10 +221,13 @@ class Beam:
     ) -> BeamState:
         """Grow, evaluate and rank the next level."""
         state.depth += 1
-        level = state.open = self.grown(state)
+        level = state.open = self.grow(state)
         if level.kernels:
             self.fit_all(level, deadline)
-            self.cross_validate(level, self.shortlisted(level), deadline)
+            # One-kernel models are all judged, or none where the folds choose nothing.
+            unjudged = level.depth == 1 and not self.options.judge_first
+            places = [] if unjudged else self.ranked(level)[: self.n_listed(level)]
+            self.cross_validate(level, places, deadline)
             self.close(state)
         return state
 
@@ -257,7 +261,7 @@ class Beam:
             self.problem.task,
         )
 
-    def grown(self, state: BeamState) -> _Level:
+    def grow(self, state: BeamState) -> _Level:
         """Return the children of the beam that no level had before."""
         level = _Level(state.depth, [], [], self.note(state))
         for parent in state.parents(self.options.beam):
@@ -292,14 +296,25 @@ class Beam:
         stage: Literal["loose", "whole"] = "whole",
     ) -> None:
         """Fit some kernels of the level to all rows, from a loose fit if there is one."""
-        starts = self.starts_of(level, places)
+        parents = {id(level.parents[place]): level.parents[place] for place in places}
+        starts = {
+            key: FitStart()
+            if parent is None
+            else parent_start(self.problem, parent.kernel, parent.noise_variance)
+            for key, parent in parents.items()
+        }
         kernels = {place: level.kernels[place] for place in places}
-        loosely = stage == "loose"
 
         def call(place: int) -> tuple[object, ...]:
-            return self.call_of(level, place, starts[place], loosely=loosely)
+            kernel, loose = level.kernels[place], level.wholes.get(place)
+            seed = structure_seed(self.options.seed, kernel)
+            start = starts[id(level.parents[place])]
+            if stage == "whole" and isinstance(loose, WholeFit):
+                start = start._replace(noise_variance=loose.noise_variance)
+                return replace(self.problem, n_restarts=0), loose.kernel, start, seed
+            return self.problem, kernel, start, seed, stage == "loose"
 
-        found = self.measured(stage, measure_whole, kernels, call, level.note, deadline)
+        found = self.measure_all(stage, measure_whole, kernels, call, level.note, deadline)
         for place, whole in found:
             level.wholes[place] = whole
 
@@ -313,11 +328,11 @@ class Beam:
         def call(place: int) -> tuple[object, ...]:
             return self.problem, wholes[place]
 
-        found = self.measured("folds", measure_folds, kernels, call, level.note, deadline)
+        found = self.measure_all("folds", measure_folds, kernels, call, level.note, deadline)
         for place, folds in found:
             level.folds[place] = folds
 
-    def measured(
+    def measure_all(
         self,
         stage: str,
         measure: Callable[..., T | FailedFit],
@@ -345,18 +360,6 @@ class Beam:
         if n_measured < len(waiting):
             raise OutOfTime
 
-    def call_of(
-        self, level: _Level, place: int, start: FitStart, *, loosely: bool
-    ) -> tuple[object, ...]:
-        kernel, loose = level.kernels[place], level.wholes.get(place)
-        seed = structure_seed(self.options.seed, kernel)
-        if loosely:
-            return self.problem, kernel, start, seed, True
-        if isinstance(loose, WholeFit):
-            start = start._replace(noise_variance=loose.noise_variance)
-            return replace(self.problem, n_restarts=0), loose.kernel, start, seed
-        return self.problem, kernel, start, seed
-
     def n_listed(self, level: _Level) -> int | None:
         """Return how many kernels of the level will be cross-validated, None for all."""
         options = self.options
@@ -373,15 +376,6 @@ class Beam:
             if isinstance(whole, WholeFit)
         }
         return sorted(looks, key=lambda place: (looks[place], place))
-
-    def shortlisted(self, level: _Level) -> list[int]:
-        """Return the places that deserve the folds, by a first look at leave-one-out.
-
-        All one-kernel models do, since the report shows them, unless nobody asks.
-        """
-        if level.depth == 1 and not self.options.judge_first:
-            return []
-        return self.ranked(level)[: self.n_listed(level)]
 
     def close(self, state: BeamState) -> None:
         """Rank the open level and see whether its best improves on what was best."""
@@ -412,17 +406,6 @@ class Beam:
             columns=active_columns(kernel, self.grammar.base),
             n_rows=len(self.problem.y),
         )
-
-    def starts_of(self, level: _Level, places: list[int]) -> dict[int, FitStart]:
-        """Return where the fits begin; each parent is looked at once."""
-        parents = {id(level.parents[place]): level.parents[place] for place in places}
-        starts = {key: self.start_of(parent) for key, parent in parents.items()}
-        return {place: starts[id(level.parents[place])] for place in places}
-
-    def start_of(self, parent: Candidate | None) -> FitStart:
-        if parent is None:
-            return FitStart()
-        return parent_start(self.problem, parent.kernel, parent.noise_variance)
 
 
 class KernelEvaluator:
@@ -460,12 +443,12 @@ class KernelEvaluator:
                 f"{kernel} is not positive semi-definite, so that no Gaussian process has it as "
                 "its covariance. Judge another kernel."
             )
-        known = self._found(kernel)
+        known = self._find(kernel)
         if known is not None:
             return known
         deadline = end_after(time_limit)
         self.end_by(deadline)
-        found = self._candidate(kernel, self._fitted(kernel, self._noise))
+        found = self._candidate(kernel, self._fit(kernel, self._noise))
         self.end_by(None)
         if not is_late(deadline):
             self._known.append(found)
@@ -477,19 +460,19 @@ class KernelEvaluator:
         It is fitted from its own hyperparameters, though the search may have come to it from
         others, and once more where a term of it ended with next to no variance.
         """
-        fits = [self._fitted(kernel, self._noise)]
+        fits = [self._fit(kernel, self._noise)]
         first = fits[0]
         if isinstance(first, WholeFit):
             least = self._problem.least_variance
             again = awaken(first.kernel, self._base, self._problem.X, least)
             if again != first.kernel:
-                fits.append(self._fitted(again, None))
-        known = self._found(kernel)
+                fits.append(self._fit(again, None))
+        known = self._find(kernel)
         best = max(fits, key=_evidence_of)
         if known is not None and known.log_evidence >= _evidence_of(best) - _SAME_EVIDENCE:
             return known
         found = self._candidate(kernel, best)
-        self._known = [*(one for one in self._known if one is not known), found]
+        self._known = [*(other for other in self._known if other is not known), found]
         return found
 
     def improved(self, candidate: Candidate, starts: Iterable[Candidate]) -> Candidate:
@@ -498,26 +481,28 @@ class KernelEvaluator:
         starts: Fitted to other rows, such as those of outer folds.
         """
         key = structure(candidate.kernel)
-        alike = [one for one in starts if structure(one.kernel) == key]
+        alike = [other for other in starts if structure(other.kernel) == key]
         problem = self._problem
-        evidence = [evidence_at(problem, one.kernel, one.noise_variance) for one in alike]
+        evidence = [evidence_at(problem, other.kernel, other.noise_variance) for other in alike]
         if max(evidence, default=-math.inf) <= candidate.log_evidence + _SAME_EVIDENCE:
             return candidate
         start = alike[int(np.argmax(evidence))]
-        whole = self._fitted(start.kernel, start.noise_variance)
+        whole = self._fit(start.kernel, start.noise_variance)
         if _evidence_of(whole) <= candidate.log_evidence:
             return candidate
         return replace(self._candidate(start.kernel, whole), parent=candidate.parent)
 
-    def _found(self, kernel: Kernel) -> Candidate | None:
+    def _find(self, kernel: Kernel) -> Candidate | None:
         key = structure(kernel)
-        return next((one for one in self._known if structure(one.kernel) == key), None)
+        return next(
+            (candidate for candidate in self._known if structure(candidate.kernel) == key), None
+        )
 
     def end_by(self, deadline: Deadline) -> None:
         """Let fits end by a moment of the monotonic clock, or take the time that they need."""
         self._problem = replace(self._problem, deadline=deadline)
 
-    def _fitted(self, kernel: Kernel, noise_variance: float | None) -> WholeFit | FailedFit:
+    def _fit(self, kernel: Kernel, noise_variance: float | None) -> WholeFit | FailedFit:
         seed = np.random.SeedSequence(self._entropy, spawn_key=self._spawn_key)
         start = FitStart(noise_variance=noise_variance)
         # Several threads round otherwise, and are slower on matrices of this size.
@@ -547,10 +532,10 @@ def _evidence_of(fit: WholeFit | FailedFit) -> float:
 
 def _noise_of(history: SearchHistory) -> float | None:
     """Return the noise of the best kernel, or of the most probable one if none was judged."""
-    known = [one for one in history if one.judged_by == "leave-one-out"]
+    known = [candidate for candidate in history if candidate.judged_by == "leave-one-out"]
     if len(known) < len(history) or not known:
         return history.best.noise_variance
-    return max(known, key=lambda one: one.log_evidence).noise_variance
+    return max(known, key=lambda candidate: candidate.log_evidence).noise_variance
 
 
 def structure_seed(seed: np.random.SeedSequence, kernel: Kernel) -> np.random.SeedSequence:

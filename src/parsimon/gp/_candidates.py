@@ -12,13 +12,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from parsimon._data import Task
 from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._kernel_evaluation import (
     FailedFit,
     FoldFits,
     Guide,
-    Task,
     WholeFit,
     bic,
     deviation,
@@ -229,24 +229,6 @@ class Order:
         return unknown, not self.is_credible(candidate), value, round(evidence, 2), evidence
 
 
-def choose_candidate(rule: Choice, best: Candidate, candidates: Iterable[Candidate]) -> Candidate:
-    """Return the best candidate, or the simplest that is within a standard error of it.
-
-    "Simplest" has fewest base kernels, then fewest columns, then the least guide (the
-    one-standard-error rule of Breiman et al. 1984, section 3.4.3).
-    """
-    if rule == "least_error":
-        return best
-    if math.isnan(best.guide_deviation):
-        raise InvalidInputError(
-            'choose="one_se" needs a guide with a standard error: cv_error, cv_logloss with two '
-            "folds or more, or loo_logloss."
-        )
-    limit = best.guide + best.guide_deviation
-    near = [candidate for candidate in candidates if candidate.guide <= limit]
-    return min([best, *near], key=lambda one: (one.n_base, len(one.columns), one.guide))
-
-
 StoppedBy: TypeAlias = Literal["depth", "no_improvement", "exhausted", "time_limit", "interrupt"]
 
 _REASONS: dict[StoppedBy, str] = {
@@ -309,7 +291,7 @@ class SearchHistory:
     @property
     def cross_validated(self) -> tuple[Candidate, ...]:
         """The baseline and all candidates that went through the folds."""
-        judged = (one for one in self if one.judged_by == "cross-validation")
+        judged = (candidate for candidate in self if candidate.judged_by == "cross-validation")
         return (self.baseline, *judged)
 
     def __iter__(self) -> Iterator[Candidate]:
@@ -322,23 +304,28 @@ class SearchHistory:
         self, supported: Candidate | None, others: Iterable[Candidate] = ()
     ) -> "SearchHistory":
         """Return the history with a kernel that the rows support, and others beside it."""
-        known = {id(one) for one in self}
-        new = [one for one in (supported, *others) if one is not None and id(one) not in known]
-        keys = {structure(one.kernel) for one in new}
+        known = {id(candidate) for candidate in self}
+        new = [
+            candidate
+            for candidate in (supported, *others)
+            if candidate is not None and id(candidate) not in known
+        ]
+        keys = {structure(candidate.kernel) for candidate in new}
         # What the search found of the same structure had less evidence.
         levels = [
-            [one for one in level if structure(one.kernel) not in keys] for level in self.levels
+            [candidate for candidate in level if structure(candidate.kernel) not in keys]
+            for level in self.levels
         ]
-        for one in new:
-            levels += [[] for _ in range(one.n_base - len(levels))]
-            levels[one.n_base - 1].append(one)
+        for candidate in new:
+            levels += [[] for _ in range(candidate.n_base - len(levels))]
+            levels[candidate.n_base - 1].append(candidate)
         return replace(self, levels=tuple(map(tuple, levels)), supported=supported)
 
     def replaced(self, old: Candidate, new: Candidate) -> "SearchHistory":
         """Return the history with another fit of a candidate in its place."""
 
         def own(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-            return tuple(new if one is old else one for one in candidates)
+            return tuple(new if candidate is old else candidate for candidate in candidates)
 
         return replace(
             self,
@@ -348,12 +335,25 @@ class SearchHistory:
         )
 
     def chosen(self, rule: Choice = "supported") -> Candidate:
-        """Return what the rows support, the best candidate, or the simplest that is near it."""
+        """Return what the rows support, the best candidate, or the simplest that is near it.
+
+        "Simplest" has fewest base kernels, then fewest columns, then the least guide, of those
+        within a standard error of the best (Breiman et al. 1984, section 3.4.3).
+        """
         if rule == "supported":
             return self.supported or self.baseline
-        if not self.path:
-            return self.baseline
-        return choose_candidate(rule, self.best, (one for one in self if not math.isnan(one.guide)))
+        if not self.path or rule == "least_error":
+            return self.best
+        if math.isnan(self.best.guide_deviation):
+            raise InvalidInputError(
+                'choose="one_se" needs a guide with a standard error: cv_error, cv_logloss with '
+                "two folds or more, or loo_logloss."
+            )
+        limit = self.best.guide + self.best.guide_deviation
+        near = [self.best, *(candidate for candidate in self if candidate.guide <= limit)]
+        return min(
+            near, key=lambda candidate: (candidate.n_base, len(candidate.columns), candidate.guide)
+        )
 
     def front(
         self,
@@ -365,8 +365,10 @@ class SearchHistory:
         The error is that of the folds that may have guided the search, so it is optimistic.
         """
         judged = self.cross_validated
-        sizes = [one.n_base if price == "kernels" else len(one.columns) for one in judged]
-        values = [[one.error, size] for one, size in zip(judged, sizes, strict=True)]
+        values = [
+            [candidate.error, candidate.n_base if price == "kernels" else len(candidate.columns)]
+            for candidate in judged
+        ]
         solutions = judged if model is None else _Models(judged, model)
         return Front(values, ["error", price], solutions=solutions, ties="first")
 
@@ -382,8 +384,11 @@ class SearchHistory:
         names = ("depth", "guide", "error", "standard_error", "log_loss", "log_evidence", "bic")
         more = ("loo_error", "loo_loss", "n_base", "columns", "judged_by")
         rows = [
-            {"kernel": plain(one.kernel), **{name: getattr(one, name) for name in names + more}}
-            for one in (self.baseline, *self)
+            {
+                "kernel": plain(candidate.kernel),
+                **{name: getattr(candidate, name) for name in names + more},
+            }
+            for candidate in (self.baseline, *self)
         ]
         return pd.DataFrame(rows)
 
@@ -404,7 +409,7 @@ class SearchHistory:
         return f"{sentence}. {self._first(names)}{ending}"
 
     def _nothing_found(self) -> str:
-        if not any(not math.isnan(one.guide) for one in self):
+        if all(math.isnan(candidate.guide) for candidate in self):
             return "No structure found: no kernel was judged."
         sentence = "No structure found: no kernel beats a constant"
         if not math.isnan(self.baseline.error):
@@ -412,12 +417,12 @@ class SearchHistory:
         return sentence + "."
 
     def _first(self, names: Sequence[str] | None) -> str:
-        first = next((one for one in self.first_layer if not math.isnan(one.error)), None)
-        if first is None or len(first.columns) != 1:
+        judged = [candidate for candidate in self.first_layer if not math.isnan(candidate.error)]
+        if not judged or len(judged[0].columns) != 1:
             return ""
-        column = first.columns[0]
+        column = judged[0].columns[0]
         name = f"variable {column + 1}" if names is None else names[column]
-        return f"Alone, {name} does best, with {self._share(first.error)}. "
+        return f"Alone, {name} does best, with {self._share(judged[0].error)}. "
 
     def _share(self, error: float) -> str:
         unit = " of the variance" if self.task == "regression" else ""

@@ -68,8 +68,7 @@ class StandardColumns(NamedTuple):
 
     def standard(self, X: Array) -> Array:
         """Return rows of the user's table in these units, shape (m, k)."""
-        rows: Array = (X[:, self.columns] - self.centre) / self.unit
-        return rows
+        return (X[:, self.columns] - self.centre) / self.unit
 
     def restated(self, kernel: Kernel) -> Kernel:
         """Return a kernel of the standard columns as the same kernel of the user's."""
@@ -89,15 +88,21 @@ class StandardColumns(NamedTuple):
             yield part
 
 
+def varying_columns(X: Array) -> tuple[int, ...]:
+    """Return the columns that are not constant, but for rounding."""
+    rounding = 8 * np.finfo(np.float64).eps * np.abs(X).max(axis=0)
+    return tuple(np.flatnonzero(np.ptp(X, axis=0) > rounding).tolist())
+
+
 def varying(X: Array) -> tuple[int, ...]:
-    """Return the columns that are not constant."""
-    varies = np.ptp(X, axis=0) > 8 * np.finfo(np.float64).eps * np.abs(X).max(axis=0)
-    if not varies.any():
+    """Return the columns that are not constant, at least one."""
+    columns = varying_columns(X)
+    if not columns:
         raise InvalidInputError(
             f"Each of the {X.shape[1]} columns of X is constant, so there is nothing to learn "
             "from. Add a column that varies."
         )
-    return tuple(np.flatnonzero(varies).tolist())
+    return columns
 
 
 def candidates(X: Array) -> Iterator[Kernel]:
@@ -142,10 +147,10 @@ def fit_or_choose(
     with one_thread() if len(X) <= _ROWS_OF_ONE_THREAD else nullcontext():
         if kernel is not None:
             return fit(kernel, X, y, **options)
-        return _fit_chosen(fit, X, y, classes, options)
+        return _fit_best(fit, X, y, classes, options)
 
 
-def _fit_chosen(
+def _fit_best(
     fit: Callable[..., FittedProcess[Any]],
     X: Array,
     y: AnyArray,
@@ -162,7 +167,7 @@ def _fit_chosen(
     options = options | {"n_restarts": 0}
     some = np.arange(len(X)) if len(X) <= MOST_COMPARED else stratified_rows(classes, MOST_COMPARED)
     own = (table.X[some], y[some], classes[some], weights[some])
-    best, n_evaluations = _chosen(fit, *own, deadline, options)
+    best, n_evaluations = _choose(fit, *own, deadline, options)
     if len(some) < len(X):
         best = fit(best.kernel, table.X, y, **options | {"time_limit": time_left(deadline)})
         n_evaluations += best.n_evaluations
@@ -176,7 +181,7 @@ def _fit_chosen(
     )
 
 
-def _chosen(
+def _choose(
     fit: Callable[..., FittedProcess[Any]],
     X: Array,
     y: AnyArray,

@@ -1,25 +1,102 @@
-"""What the estimators share: the kernel meant by a user, components, a warning."""
+"""What the estimators share: rows and kernels as users give them, parts of a function, a warning.
+
+Rows known only by their similarities become points, whose inner products the similarities are. A
+Gaussian process on a precomputed kernel matrix is one with straight lines on these points, so that
+evidence, low rank, leave-one-out and several classes need nothing of their own.
+"""
 
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import warn_of_units
-from parsimon._data import Rows
+from parsimon._checks import check_choice, check_count, check_seconds, is_precomputed, warn_of_units
+from parsimon._data import Rows, validate_data
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._default_kernel import varying
 from parsimon.gp._process_fit import FittedProcess
 from parsimon.inference import LatentPosterior
+from parsimon.inference.posterior import Latent, Sites, cavity
 from parsimon.inference.prior import LowRankPrior
-from parsimon.kernels import Constant, FunctionKernel, Kernel, from_sklearn
+from parsimon.kernels import Constant, FunctionKernel, Kernel, Linear, Sum, from_sklearn
 from parsimon.kernels.adapters import as_kernel
 from parsimon.kernels.form import sum_of_products
+
+# Of the greatest eigenvalue: directions below the first are rounding, a negative one beyond the
+# second is not.
+_LEAST_EIGENVALUE, _MOST_NEGATIVE = 1e-10, 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class SimilarityPoints:
+    """How similarities with the training rows become points.
+
+    projection (n, r): Similarities times it are points.
+    own: Similarity of any row with itself, None if the training rows differ in it; new rows are
+        then held to lie in the space of the training rows, which makes variances a little small.
+    """
+
+    projection: Array
+    own: float | None
+
+    @classmethod
+    def of(cls, similarities: Array) -> "SimilarityPoints":
+        """Return the points' space from the training rows' matrix, shape (n, n)."""
+        n_rows, n_columns = similarities.shape
+        size = float(np.abs(similarities).max())
+        if n_rows != n_columns or not np.allclose(
+            similarities, similarities.T, rtol=0, atol=1e-8 * size
+        ):
+            raise InvalidInputError(
+                'kernel="precomputed" takes the square, symmetric matrix of the similarities of '
+                f"the training rows, got shape {similarities.shape}."
+            )
+        values, vectors = np.linalg.eigh(similarities)
+        if values[0] < -_MOST_NEGATIVE * max(values[-1], 0.0) or values[-1] <= 0:
+            raise InvalidInputError(
+                f"The matrix of similarities has an eigenvalue of {values[0]:.3g} beside "
+                f"{values[-1]:.3g}; a Gaussian process needs one that is positive semi-definite."
+            )
+        kept = values > _LEAST_EIGENVALUE * values[-1]
+        diagonal = np.diagonal(similarities)
+        is_same = np.ptp(diagonal) <= 1e-9 * size
+        return cls(
+            vectors[:, kept] / np.sqrt(values[kept]), float(diagonal[0]) if is_same else None
+        )
+
+    def points(self, similarities: Array) -> Array:
+        """Return points from similarities with the training rows, shape (m, n) -> (m, r)."""
+        return similarities @ self.projection
+
+    def kernel(self, points: Array, *, is_fitted: bool) -> Kernel:
+        """Return the kernel of the points: theirs alone, or a constant and a scale to be fitted."""
+        return (Constant() + Linear()).start(points) if is_fitted else Linear()
+
+    def widened(self, latent: Latent, points: Array, kernels: list[Kernel]) -> Latent:
+        """Add the prior variance of rows that lies outside of the space of the training rows.
+
+        Shapes: latent of means (m, k) and variances (m, k) or (m, k, k), points (m, r).
+        """
+        if self.own is None:
+            return latent
+        outside = np.maximum(self.own - np.einsum("ij,ij->i", points, points), 0.0)
+        added = outside[:, None] * np.array([_scale(kernel) for kernel in kernels])
+        if latent.variance.ndim == 3:
+            added = added[:, :, None] * np.eye(latent.variance.shape[-1])
+        return Latent(latent.mean, latent.variance + added)
+
+
+def _scale(kernel: Any) -> float:
+    """Return the variance of the lines in a kernel that `SimilarityPoints.kernel` made."""
+    terms = kernel.terms if isinstance(kernel, Sum) else (kernel,)
+    return float(next(term.variance for term in terms if isinstance(term, Linear)))
 
 
 class LatentComponent(NamedTuple):
@@ -86,8 +163,8 @@ def degrees_of_freedom(model: Any) -> float:
     own = getattr(model, "_posterior", None)
     fits = getattr(getattr(model, "_model", None), "fits", ())
     found = [own] if own is not None else [fit.posterior for fit in fits]
-    if found and all(isinstance(one, LatentPosterior) for one in found):
-        return float(sum(one.variance @ one.sites.precision for one in found))
+    if found and all(isinstance(posterior, LatentPosterior) for posterior in found):
+        return float(sum(posterior.variance @ posterior.sites.precision for posterior in found))
     return math.nan
 
 
@@ -121,6 +198,29 @@ def contributions_of(model: Any, X: Array) -> PartContributions:
         tuple(grouped),
         fitted.centre + fitted.unit * level,
     )
+
+
+def left_out(posterior: LatentPosterior, rows: Rows) -> Latent:
+    """Return the latent marginal at each given row of positive weight without that row.
+
+    Of a distinct row's site, only the share of the given row is taken out.
+    """
+    used = rows.which >= 0
+    place, share = rows.which[used], rows.share[used]
+    marginal = Latent(posterior.mean[place], posterior.variance[place])
+    sites = Sites(share * posterior.sites.precision[place], share * posterior.sites.shift[place])
+    return cavity(marginal, sites)
+
+
+def join_rows(rows: Rows, used: Latent, unused: Latent) -> Latent:
+    """Join what was found for rows with and without weight, in the order they were given."""
+    weighted = rows.which >= 0
+    joined = []
+    for some, others in zip(used, unused, strict=True):
+        whole = np.empty((len(weighted), *some.shape[1:]))
+        whole[weighted], whole[~weighted] = some, others
+        joined.append(whole)
+    return Latent(*joined)
 
 
 def form_of(posterior: Any) -> str:
@@ -158,7 +258,7 @@ def chosen_kernel(spec: Any, X: Array) -> Kernel:
     if isinstance(spec, Kernel):
         return spec
     if isinstance(spec, str):
-        warn_of_units(X, stacklevel=5)
+        warn_of_units(X, stacklevel=6)
         leaf: Any = as_kernel(spec)
         columns = varying(X)
         seen = None if len(columns) == X.shape[1] else columns
@@ -174,3 +274,61 @@ def chosen_kernel(spec: Any, X: Array) -> Kernel:
         "kernel must be a kernel of parsimon or of scikit-learn, the name of one, a function, or "
         f"None; got {type(spec).__name__}."
     )
+
+
+class ProcessEstimator(BaseEstimator):
+    """What a classifier and a regression by one Gaussian process have in common."""
+
+    kernel: Any
+    optimise: Any
+    n_restarts: Any
+    form: Any
+    max_iter: Any
+    time_limit: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = is_precomputed(self)
+        return tags
+
+    def contributions(self, X: Any) -> PartContributions:
+        """Return what speaks for more and for less in each row, beside the average row.
+
+        Each additive part of the function, less its mean over the training rows: with the level
+        they add up, exactly, to `predict` of a number or to the latent mean of two classes, of
+        which the second is the one that is spoken for.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        PartContributions
+            ``values`` of shape (m, n_parts), in units of y, ``names`` of the parts, the
+            ``columns`` that they act on, and the ``level``.
+        """
+        return contributions_of(self, self._checked(X))
+
+    def _check_fit_options(self) -> None:
+        check_choice("form", self.form, ["auto", "dense", "low_rank"])
+        check_choice("optimise", self.optimise, [True, False])
+        check_count("n_restarts", self.n_restarts, least=0)
+        check_count("max_iter", self.max_iter, least=1)
+        check_seconds("time_limit", self.time_limit)
+
+    def _as_points(self, X: Array) -> Array:
+        """Return the rows to learn from: as they are, or points for their similarities."""
+        self._similarities = SimilarityPoints.of(X) if is_precomputed(self) else None
+        return X if self._similarities is None else self._similarities.points(X)
+
+    def _first_kernel(self, X: Array) -> Kernel | None:
+        """Return the kernel that a fit begins with, None if one is to be chosen."""
+        if self._similarities is not None:
+            return self._similarities.kernel(X, is_fitted=self.optimise)
+        return None if self.kernel is None else chosen_kernel(self.kernel, X)
+
+    def _checked(self, X: Any) -> Array:
+        check_is_fitted(self)
+        checked: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        return checked if self._similarities is None else self._similarities.points(checked)

@@ -13,6 +13,7 @@ import numpy as np
 
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
+from parsimon.gp._default_kernel import varying_columns
 from parsimon.kernels import (
     Constant,
     Kernel,
@@ -77,15 +78,16 @@ def grammar_of(base: tuple[Kernel, ...], structures: StructurePosterior, grow: G
         return Grammar(_about(base, structures.supported_columns))
     chances = structures.variables
     order = np.argsort(-chances, kind="stable")[:_MOST_LIKELY]
-    likely = {
-        column for one in order if chances[one] >= _LIKELY for column in structures.groups[one]
-    }
+    order = order[chances[order] >= _LIKELY]
+    likely = {column for variable in order for column in structures.groups[variable]}
     return Grammar(base, joining=_about(base, likely))
 
 
 def _about(base: tuple[Kernel, ...], columns: Collection[int]) -> tuple[Kernel, ...]:
     """Return the base kernels that see nothing but some columns."""
-    return tuple(one for one in base if one.columns and set(one.columns) <= set(columns))
+    return tuple(
+        kernel for kernel in base if kernel.columns and set(kernel.columns) <= set(columns)
+    )
 
 
 def active_columns(kernel: Kernel, base: Sequence[Kernel] = ()) -> tuple[int, ...]:
@@ -100,23 +102,15 @@ def base_kernels(base: Any, X: Array, *, intercept: bool = True) -> tuple[Kernel
 
     Shapes: X (n, d).
     """
-    patterns = _patterns(base)
-    varying = varying_columns(X)
+    columns = varying_columns(X)
     found: list[Kernel] = []
-    for pattern in patterns:
+    for pattern in _patterns(base):
         if pattern.columns is not None:
             found.append(pattern)
             continue
-        for column in varying:
-            found.append(_on_column(pattern, column, X, intercept=intercept).start(X))
+        own = (_on_column(pattern, column, X, intercept=intercept) for column in columns)
+        found += [kernel.start(X) for kernel in own]
     return tuple(found)
-
-
-def varying_columns(X: Array) -> list[int]:
-    """Return the columns that are not constant, but for rounding."""
-    rounding = 8 * np.finfo(np.float64).eps * np.abs(X).max(axis=0)
-    varying: list[int] = np.flatnonzero(np.ptp(X, axis=0) > rounding).tolist()
-    return varying
 
 
 def _patterns(base: Any) -> list[Kernel]:
@@ -147,8 +141,7 @@ def _on_column(pattern: Kernel, column: int, X: Array, *, intercept: bool) -> Ke
         )
     leaf: Any = pattern
     if not isinstance(pattern, Linear):
-        copied: Kernel = replace(leaf, columns=(column,))
-        return copied
+        return replace(leaf, columns=(column,))
     # A line that the user centred keeps its centre.
     centre = pattern.centre if pattern.centre != 0.0 else float(X[:, column].mean())
     line: Kernel = replace(leaf, columns=(column,), centre=centre)
@@ -165,12 +158,11 @@ def with_likely_periods(
     own = [given] if isinstance(given, (str, Kernel)) else list(given)
     found: list[Kernel] = []
     for kernel in kernels:
-        asked = any(kernel is one for one in own)
+        asked = any(kernel is other for other in own)
         if isinstance(kernel, Periodic) and len(kernel.columns or ()) == 1 and not asked:
             period = likely_period(X[:, kernel.columns[0]], y)
-            found.append(kernel if period is None else replace(kernel, period=period))
-        else:
-            found.append(kernel)
+            kernel = kernel if period is None else replace(kernel, period=period)
+        found.append(kernel)
     return tuple(found)
 
 
@@ -184,9 +176,10 @@ def with_claimed_waves(
     Shapes: X (n, d), y (n,).
     """
     shapes = structures.supported.shapes
-    waves = {k for one, shape in shapes if shape == "periodic" for k in structures.groups[one]}
-    have = {one.columns for one in base if isinstance(one, Periodic)}
-    seen = {one.columns for one in base}
+    wavy = [variable for variable, shape in shapes if shape == "periodic"]
+    waves = {column for variable in wavy for column in structures.groups[variable]}
+    have = {kernel.columns for kernel in base if isinstance(kernel, Periodic)}
+    seen = {kernel.columns for kernel in base}
     new = tuple(
         replace(Periodic(), columns=(column,)).start(X)
         for column in sorted(waves)
@@ -204,7 +197,7 @@ def awaken(kernel: Kernel, base: Sequence[Kernel], X: Array, least: float) -> Ke
 
     Shapes: X (n, d).
     """
-    begun = {structure(leaf): leaf for one in base for leaf in _leaves(one)}
+    begun = {structure(leaf): leaf for other in base for leaf in _leaves(other)}
     terms = kernel.terms if isinstance(kernel, Sum) else (kernel,)
     found = tuple(
         _begun(term, begun) if float(np.mean(term.diagonal(X))) < least else term for term in terms
@@ -220,8 +213,7 @@ def _begun(kernel: Kernel, begun: Mapping[Hashable, Kernel]) -> Kernel:
     known = begun.get(structure(kernel))
     if known is None:
         return kernel
-    numbers: Kernel = leaf.replaced(**{name: getattr(known, name) for name in leaf.free})
-    return numbers
+    return leaf.replaced(**{name: getattr(known, name) for name in leaf.free})
 
 
 def _leaves(kernel: Kernel) -> Iterator[Kernel]:
@@ -250,13 +242,13 @@ def supported_kernels(
         own = [known[column] for column in structures.groups[variable] if column in known]
         return reduce(add, own) if own else None
 
-    alone = [term(one, leaves) for one in sorted(supported.variables - supported.joined)]
-    joins = [[term(one, factors) for one in join] for join in sorted(supported.joins)]
+    alone = [term(variable, leaves) for variable in sorted(supported.variables - supported.joined)]
+    joins = [[term(variable, factors) for variable in join] for join in sorted(supported.joins)]
     products = [reduce(mul, filter(None, parts)) for parts in joins if all(parts)]
-    found = [*(one for one in alone if one), *products]
+    found = [*(kernel for kernel in alone if kernel), *products]
     if not found:
         return ()
     if not products:
         return (reduce(add, found),)
-    terms = [term(one, leaves) for one in sorted(supported.variables)]
-    return reduce(add, found), reduce(add, [one for one in terms if one])
+    terms = [term(variable, leaves) for variable in sorted(supported.variables)]
+    return reduce(add, found), reduce(add, [kernel for kernel in terms if kernel])

@@ -17,8 +17,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from parsimon._checks import shorten
-from parsimon._deadline import Deadline, time_left
+from parsimon._data import Task
+from parsimon._deadline import Deadline, is_late, time_left
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._process_fit import NOISE_LIMITS, NOISE_START, VARIANCE_LIMITS, fit_classifier
@@ -28,8 +28,6 @@ from parsimon.inference.gaussian import RegressionPosterior
 from parsimon.inference.likelihoods import leave_one_out_log_loss
 from parsimon.inference.posterior import Latent, Sites
 from parsimon.kernels import Kernel
-
-Task: TypeAlias = Literal["classification", "regression"]
 
 # Mean of the diagonal that a low-rank form may leave out, for a number in units of the noise: the
 # log evidence then errs by no more than the optimiser's tolerance; ranks are lower by a fifth.
@@ -76,10 +74,6 @@ class KernelProblem:
     refits: bool = True
     deadline: Deadline = None
 
-    def seconds(self, share: float = 1.0) -> float | None:
-        """Return a share of the seconds that are left; None without a deadline."""
-        return time_left(self.deadline, share)
-
     @property
     def least_variance(self) -> float:
         """What a term of a kernel has at least, unless it says nothing."""
@@ -88,18 +82,6 @@ class KernelProblem:
     def copied(self) -> "KernelProblem":
         """Return the problem on fresh arrays: a memory map may be aligned otherwise."""
         return replace(self, X=np.array(self.X), y=np.array(self.y))
-
-
-def refuse_more_classes(y: AnyArray) -> None:
-    """Raise an error for three classes or more that says how to go on."""
-    classes = np.unique(y)
-    if len(classes) > 2:
-        raise InvalidInputError(
-            f"Only binary classification is supported. The target has {len(classes)} classes: "
-            f"{shorten(classes.tolist())}. Search for one against the rest, as in y == "
-            f"{classes[-1].item()!r}, one search for each class, or set task='regression' if they "
-            "are numbers."
-        )
 
 
 def shared_folds(
@@ -131,8 +113,7 @@ def standard_target(y: AnyArray) -> Array:
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"A numeric target must be numbers: {error}.") from error
     deviation = float(numbers.std())
-    standardised: Array = (numbers - numbers.mean()) / (deviation if deviation > 0 else 1.0)
-    return standardised
+    return (numbers - numbers.mean()) / (deviation if deviation > 0 else 1.0)
 
 
 class FitStart(NamedTuple):
@@ -219,7 +200,7 @@ def fit_whole(
         noise: float | None = posterior.noise_variance
     else:
         left_out, noise = posterior.leave_one_out(), None
-    errors, losses = _judged(problem.task, left_out, y)
+    errors, losses = _judge_rows(problem.task, left_out, y)
     return WholeFit(
         kernel.with_theta(fitted.theta[: kernel.n_theta]),
         float(posterior.log_evidence),
@@ -255,42 +236,41 @@ def cross_validate(problem: KernelProblem, whole: WholeFit) -> FoldFits:
     began = time.monotonic()
     posterior = evaluate(task.theta, None)
     n_steps = len(task.theta) + 2 * FOLD_STEPS * len(problem.folds)
-    seconds, left = _WITH_GRADIENT * n_steps * (time.monotonic() - began), problem.seconds(1.0)
+    seconds = _WITH_GRADIENT * n_steps * (time.monotonic() - began)
+    left = time_left(problem.deadline)
     curvature = None
     if problem.refits and task.can_refit(posterior) and (left is None or seconds < left):
         curvature = evidence_curvature(evaluate, posterior, task.theta, task.bounds)
-    near = _Near(posterior, curvature)
-    rows = [_judge_fold(problem, task, near, train, test) for train, test in problem.folds]
+    rows = [_judge_fold(task, posterior, curvature, *fold) for fold in problem.folds]
     errors, losses, evidences = zip(*rows, strict=True)
     return FoldFits(errors, losses, evidences)
 
 
-class _Near(NamedTuple):
-    """The fit to all rows, where the fits to parts begin, or end if they have no curvature."""
-
-    posterior: LatentPosterior
-    curvature: Array | None
-
-
 def _judge_fold(
-    problem: KernelProblem, task: "_KernelFit", near: _Near, train: Indices, test: Indices
+    task: "_KernelFit",
+    whole: LatentPosterior,
+    curvature: Array | None,
+    train: Indices,
+    test: Indices,
 ) -> tuple[float, float, float]:
+    """Judge a kernel on a fold, by a refit from the fit to all rows if its curvature is known."""
+    problem = task.problem
     X, y = problem.X, problem.y
     centre = float(y[train].mean()) if problem.task == "regression" else 0.0
-    sites = near.posterior.sites
+    sites = whole.sites
     evaluate = task.evidence(
         X[train], y[train] - centre, Sites(sites.precision[train], sites.shift[train])
     )
-    if near.curvature is None:
+    if curvature is None:
         posterior = evaluate(task.theta, None)
     else:
         share = len(train) / len(y)
-        posterior = task.fit(evaluate, curvature=near.curvature * share, **CLOSE).posterior
+        posterior = task.fit(evaluate, curvature=curvature * share, **CLOSE).posterior
     latent = posterior.latent(X[test])
     if isinstance(posterior, RegressionPosterior):
         noise = posterior.noise_variance
         latent = Latent(latent.mean + centre, latent.variance + noise)
-    errors, losses = _judged(problem.task, latent, y[test])
+    errors, losses = _judge_rows(problem.task, latent, y[test])
     return float(errors.mean()), float(losses.mean()), float(posterior.log_evidence)
 
 
@@ -324,13 +304,8 @@ class _KernelFit:
         """Return the function from theta to a posterior on some rows of the problem."""
         if self.problem.task == "regression":
             return process_evidence(self.kernel, X, y, rank_tolerance=RANK_TOLERANCE)
-        return classification_evidence(
-            self.kernel,
-            X,
-            y,
-            start=sites,
-            rank_tolerance=RANK_TOLERANCE,
-        )
+        how: dict[str, Any] = {"start": sites, "rank_tolerance": RANK_TOLERANCE}
+        return classification_evidence(self.kernel, X, y, **how)
 
     def starts(self) -> Array:
         """Return where the fit to all rows begins, the data's suggestion last."""
@@ -338,12 +313,8 @@ class _KernelFit:
         return np.stack([self.theta, np.append(suggested, self.theta[len(suggested) :])])
 
     def fit(self, evaluate: Any, start: Array | None = None, **options: Any) -> EvidenceFit[Any]:
-        return maximise_evidence(
-            evaluate,
-            self.theta if start is None else start,
-            self.bounds,
-            **options,
-        )
+        start = self.theta if start is None else start
+        return maximise_evidence(evaluate, start, self.bounds, **options)
 
     def fit_in_bounds(self, sites: Sites | None, **options: Any) -> EvidenceFit[Any]:
         """Fit to all rows, for no more work and time than a fit may take."""
@@ -351,14 +322,14 @@ class _KernelFit:
         account = Account(
             self.evidence(problem.X, problem.y, sites), (1 + problem.n_restarts) * MOST_WORK
         )
-        limit = problem.seconds(FIT_SHARE)
+        limit = time_left(problem.deadline, FIT_SHARE)
         return self.fit(account, time_limit=limit, enough=account.is_spent, **options)
 
     def can_refit(self, posterior: LatentPosterior) -> bool:
         """Say whether the curvature, and the steps of all folds, are affordable and in time."""
         n_steps = len(self.theta) + FOLD_STEPS * len(self.problem.folds)
         work = n_steps * evaluation_cost(posterior)
-        return work <= REFITS * MOST_WORK and self.problem.seconds() != 0.0
+        return work <= REFITS * MOST_WORK and not is_late(self.problem.deadline)
 
 
 class Account:
@@ -390,7 +361,7 @@ def evaluation_cost(posterior: LatentPosterior) -> float:
     return n * rank * (len(posterior.kernel.theta) + rank / 8)
 
 
-def _judged(task: Task, predicted: Latent, y: Array) -> tuple[Array, Array]:
+def _judge_rows(task: Task, predicted: Latent, y: Array) -> tuple[Array, Array]:
     """Return the error and the loss of each row."""
     if task == "regression":
         squares = (y - predicted.mean) ** 2

@@ -135,8 +135,7 @@ class SearchMemory:
                     f"{path} was written with {name} = {stored.get(name)} but this search has "
                     f"{self._settings.get(name)}; name another file or remove it."
                 )
-        own: dict[str, dict[str, Any]] = records
-        return own
+        return records
 
 
 def read_settings(path: str | Path) -> dict[str, str]:

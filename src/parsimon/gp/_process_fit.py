@@ -122,54 +122,37 @@ def coarse_fit(
     Shapes: X (n, d), y_signs (n,), starts (n_starts, p), bounds (p, 2).
     """
     n_first = max(FIRST_ROWS, round(FIRST_SHARE * len(X)))
+    weights = np.ones(len(X)) if how["weights"] is None else how["weights"]
+    used = np.flatnonzero(weights > 0)
     curvatures: list[Array] = []
     n_evaluations = 0
     for n_rows in (n_first // 2, n_first):
-        part = _Part.of(kernel, X, y_signs, n_rows, how)
-        known = [each * part.share**GROWTH for each in curvatures] or [None] * len(starts)
+        rows = used[stratified_rows(y_signs[used], n_rows)]
+        own = how | {"weights": weights[rows], "form": "dense"}
+        evaluate = classification_evidence(kernel, X[rows], y_signs[rows], **own)
+        # The evidence of all rows is curved so many times less than that of these.
+        share = float(weights[rows].sum() / weights.sum()) ** GROWTH
+        known = [each * share for each in curvatures] or [None] * len(starts)
         fits = _different(
             [
                 maximise_evidence(
-                    part.evaluate, start, bounds, curvature=curvature, **TOLERANCES, **search
+                    evaluate, start, bounds, curvature=curvature, **TOLERANCES, **search
                 )
                 for start, curvature in zip(starts, known, strict=True)
             ]
         )
-        curvatures = [part.curvature(fit, bounds) for fit in fits]
+        curvatures = [
+            evidence_curvature(evaluate, fit.posterior, fit.theta, bounds) / share for fit in fits
+        ]
         starts = np.stack([fit.theta for fit in fits])
         n_evaluations += sum(fit.optimisation.n_evaluations for fit in fits)
     return Coarse(
         starts,
         np.stack(curvatures),
         predicted_sites(fits[0].posterior, X, y_signs, how["weights"]),
-        _form(kernel.with_theta(starts[0]), X[part.rows], how["form"]),
+        _form(kernel.with_theta(starts[0]), X[rows], how["form"]),
         n_evaluations,
     )
-
-
-class _Part(NamedTuple):
-    """Some of the rows, their share of all, and the evidence on them."""
-
-    rows: Indices
-    share: float
-    evaluate: Any
-
-    @classmethod
-    def of(
-        cls, kernel: Kernel, X: Array, y_signs: Array, n_rows: int, how: dict[str, Any]
-    ) -> "_Part":
-        weights = np.ones(len(X)) if how["weights"] is None else how["weights"]
-        used = np.flatnonzero(weights > 0)
-        rows = used[stratified_rows(y_signs[used], n_rows)]
-        own = how | {"weights": weights[rows], "form": "dense"}
-        evaluate = classification_evidence(kernel, X[rows], y_signs[rows], **own)
-        return cls(rows, float(weights[rows].sum() / weights.sum()), evaluate)
-
-    def curvature(self, fit: EvidenceFit[LatentPosterior], bounds: Array) -> Array:
-        """Return the curvature of the evidence of all rows, about."""
-        own = evidence_curvature(self.evaluate, fit.posterior, fit.theta, bounds)
-        whole: Array = own / self.share**GROWTH
-        return whole
 
 
 def _different(fits: list[EvidenceFit[LatentPosterior]]) -> list[EvidenceFit[LatentPosterior]]:
@@ -219,7 +202,7 @@ class FittedProcess(Generic[P]):
     message: str
 
     def __iter__(self) -> Iterator[Any]:
-        return (getattr(self, one.name) for one in fields(self))
+        return (getattr(self, field.name) for field in fields(self))
 
 
 def fit_classifier(
@@ -423,10 +406,17 @@ def fit_regressor(
     log_noise = np.log(noise_variance)
     if not optimise or (not kernel.n_theta and not estimate_noise):
         return _unoptimised(kernel, evaluate(np.append(kernel.theta, log_noise), start))
+    limits = (VARIANCE_LIMITS[0] * unit, VARIANCE_LIMITS[1] * unit)
+    starts = _starts(kernel, X, n_restarts, variance=limits)
+    own = kernel.bounds(X, variance=limits) if bounds is None else finite_matrix(bounds)
+    if not estimate_noise:
+        own = np.vstack([own[: kernel.n_theta], [log_noise, log_noise]])
+    elif len(own) != kernel.n_theta + 1:
+        own = np.vstack([own, np.log(NOISE_LIMITS) + np.log(unit)])
     fit = maximise_evidence(
         evaluate,
-        _regression_starts(kernel, X, unit, log_noise=log_noise, n_restarts=n_restarts),
-        _regression_bounds(kernel, X, unit, bounds, None if estimate_noise else log_noise),
+        np.column_stack([starts, np.full(len(starts), log_noise)]),
+        own,
         warm_start=start,
         n_restarts=max(0, n_restarts - 1),
         random_state=random_state,
@@ -467,27 +457,6 @@ def _starts(kernel: Kernel, X: Array, n_restarts: int, **limits: Any) -> Array:
     if not n_restarts:
         return kernel.theta[None, :]
     return np.stack([kernel.theta, kernel.start(X, **limits).theta])
-
-
-def _regression_starts(
-    kernel: Kernel, X: Array, unit: float, *, log_noise: float, n_restarts: int
-) -> Array:
-    limits = (VARIANCE_LIMITS[0] * unit, VARIANCE_LIMITS[1] * unit)
-    starts = _starts(kernel, X, n_restarts, variance=limits)
-    return np.column_stack([starts, np.full(len(starts), log_noise)])
-
-
-def _regression_bounds(
-    kernel: Kernel, X: Array, unit: float, bounds: Array | None, held_noise: float | None
-) -> Array:
-    """Return bounds of the kernel's theta and of the log noise variance."""
-    limits = (VARIANCE_LIMITS[0] * unit, VARIANCE_LIMITS[1] * unit)
-    own = kernel.bounds(X, variance=limits) if bounds is None else finite_matrix(bounds)
-    if held_noise is not None:
-        return np.vstack([own[: kernel.n_theta], [held_noise, held_noise]])
-    if len(own) == kernel.n_theta + 1:
-        return own
-    return np.vstack([own, np.log(NOISE_LIMITS) + np.log(unit)])
 
 
 def _mean_square(y: Array, weights: Array | None) -> float:

@@ -1,14 +1,20 @@
-"""Gaussian-process classification with scikit-learn's interface."""
+"""Gaussian-process classification with scikit-learn's interface.
+
+`OneVsRestLatent` keeps one binary posterior for each class (a single one for two classes),
+`SoftmaxLatent` one posterior of all classes together.
+"""
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import check_choice, check_count, check_seconds, is_precomputed
+from parsimon._checks import check_choice
 from parsimon._data import (
     Rows,
     check_classes,
@@ -23,19 +29,129 @@ from parsimon._typing import Array
 from parsimon.gp._default_kernel import fit_or_choose
 from parsimon.gp._estimator import (
     LatentComponent,
-    PartContributions,
-    chosen_kernel,
-    contributions_of,
+    ProcessEstimator,
     form_of,
+    join_rows,
+    left_out,
     warn_if_cut,
     written_names,
 )
-from parsimon.gp._multiclass import LatentModel, OneVsRestLatent, SoftmaxLatent
 from parsimon.gp._process_fit import FittedProcess, fit_classifier, fit_softmax
-from parsimon.gp._similarities import SimilarityPoints
 from parsimon.inference import LatentPosterior
+from parsimon.inference.likelihoods import positive_probability
 from parsimon.inference.posterior import Latent
+from parsimon.inference.softmax_laplace import SoftmaxPosterior, softmax_probability
 from parsimon.kernels import Kernel, plain
+from parsimon.kernels.form import sum_of_products
+
+
+@dataclass(frozen=True, eq=False)
+class OneVsRestLatent:
+    """Binary posteriors: one for each class, or a single one for two classes."""
+
+    fits: tuple[FittedProcess[LatentPosterior], ...]
+
+    def latent(self, X: Array) -> Latent:
+        """Return the k latent functions: means and variances of shape (m, k)."""
+        return _columns([fit.posterior.latent(X) for fit in self.fits])
+
+    def leave_one_out(self, rows: Rows) -> Latent:
+        """Return the latent functions at each given row without that row."""
+        plain = self.latent(rows.unused)
+        return _columns(
+            [
+                join_rows(rows, left_out(fit.posterior, rows), Latent(mean, variance))
+                for fit, mean, variance in zip(
+                    self.fits, plain.mean.T, plain.variance.T, strict=True
+                )
+            ]
+        )
+
+    def probability(self, latent: Latent, *, plug_in: bool) -> Array:
+        """Return class probabilities, shape (m, n_classes)."""
+        positive = positive_probability(latent, plug_in=plug_in)
+        if len(self.fits) == 1:
+            # The other class is computed from the other side, not as 1 - p, which loses digits.
+            other = positive_probability(Latent(-latent.mean, latent.variance), plug_in=plug_in)
+            return np.column_stack([other, positive])
+        positive = np.maximum(positive, np.finfo(np.float64).tiny)
+        return positive / positive.sum(axis=1, keepdims=True)
+
+    def decision(self, latent: Latent, *, plug_in: bool) -> Array:
+        """Return what is greatest for the most probable class, shape (m, k)."""
+        if plug_in:
+            return latent.mean
+        return latent.mean / np.sqrt(1.0 + latent.variance)
+
+    def summands(self, X: Array) -> list[list[tuple[Kernel, Latent]]]:
+        """Return the terms of each kernel's sum, with their parts of the latent function."""
+        return [
+            [
+                (part, _columns([fit.posterior.component(part, X)]))
+                for part in sum_of_products(fit.kernel)
+            ]
+            for fit in self.fits
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxLatent:
+    """One posterior of the latent functions of all classes, which share a kernel."""
+
+    fit: FittedProcess[SoftmaxPosterior]
+
+    @property
+    def fits(self) -> tuple[FittedProcess[SoftmaxPosterior], ...]:
+        return (self.fit,)
+
+    def latent(self, X: Array) -> Latent:
+        return self.fit.posterior.latent(X)
+
+    def leave_one_out(self, rows: Rows) -> Latent:
+        """Return the mode's Gaussian divided by each row's quadratic expansion.
+
+        With Sigma the covariance of a row's latent values, W and g minus the Hessian and the
+        gradient of its log likelihood, the cavity has covariance inv(inv(Sigma) - W) and mean
+        f - inv(inv(Sigma) - W) g.
+        """
+        posterior, place = self.fit.posterior, rows.which[rows.which >= 0]
+        share = rows.share[rows.which >= 0]
+        Sigma = posterior.latent(posterior.X).variance[place]
+        p = softmax(posterior.mode, axis=0).T[place]
+        weight = share * posterior.row_weights[place]
+        W = weight[:, None, None] * (
+            p[:, :, None] * np.eye(p.shape[1]) - p[:, :, None] * p[:, None]
+        )
+        covariance = np.linalg.solve(np.eye(p.shape[1]) - Sigma @ W, Sigma)
+        covariance = 0.5 * (covariance + covariance.transpose(0, 2, 1))
+        gradient = share[:, None] * posterior.weights.T[place]
+        mean = posterior.mode.T[place] - np.einsum("nab,nb->na", covariance, gradient)
+        plain = self.latent(rows.unused)
+        return join_rows(rows, Latent(mean, covariance), plain)
+
+    def probability(self, latent: Latent, *, plug_in: bool) -> Array:
+        return softmax_probability(latent, plug_in=plug_in)
+
+    def decision(self, latent: Latent, *, plug_in: bool) -> Array:
+        return np.log(np.maximum(self.probability(latent, plug_in=plug_in), 1e-300))
+
+    def summands(self, X: Array) -> list[list[tuple[Kernel, Latent]]]:
+        found = []
+        for part in sum_of_products(self.fit.kernel):
+            mean, covariance = self.fit.posterior.component(part, X)
+            found.append((part, Latent(mean, np.diagonal(covariance, axis1=1, axis2=2))))
+        return [found]
+
+
+# Both answer the same questions, so that the classifier does not ask which it has.
+LatentModel: TypeAlias = OneVsRestLatent | SoftmaxLatent
+
+
+def _columns(each: list[Latent]) -> Latent:
+    return Latent(
+        np.column_stack([latent.mean for latent in each]),
+        np.column_stack([latent.variance for latent in each]),
+    )
 
 
 class LeaveOneOut(NamedTuple):
@@ -53,7 +169,7 @@ class LeaveOneOut(NamedTuple):
     error: float
 
 
-class GPClassifier(ClassifierMixin, BaseEstimator):
+class GPClassifier(ClassifierMixin, ProcessEstimator):
     """Gaussian-process classification, its kernel fitted by maximum evidence.
 
     The latent function has a Gaussian-process prior and the probit likelihood; its posterior is
@@ -163,11 +279,6 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self)
-        return tags
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the kernel's hyperparameters and the posterior.
 
@@ -192,15 +303,9 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         weights = row_weights(sample_weight, len(X))
         both = weights * class_weights(self.class_weight, self.classes_, codes, weights)
         check_classes(self.classes_, codes, both)
-        self._similarities = SimilarityPoints.of(X) if is_precomputed(self) else None
-        X = X if self._similarities is None else self._similarities.points(X)
-        self._rows = merged_rows(X, codes, both)
+        self._rows = merged_rows(self._as_points(X), codes, both)
         self._codes, self._sample_weight = codes, weights
-        if self._similarities is not None:
-            kernel: Kernel | None = self._similarities.kernel(self._rows.X, is_fitted=self.optimise)
-        else:
-            kernel = None if self.kernel is None else chosen_kernel(self.kernel, self._rows.X)
-        self._model = self._fitted_model(kernel, self._rows)
+        self._model = self._fit_model(self._first_kernel(self._rows.X), self._rows)
         fits = self._model.fits
         self.kernel_ = _one_or_all([fit.kernel for fit in fits])
         self.form_ = _one_or_all([form_of(fit.posterior) for fit in fits])
@@ -263,7 +368,8 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         -------
         LeaveOneOut
         """
-        latent = self._latent_model().leave_one_out(self._rows)
+        check_is_fitted(self)
+        latent = self._model.leave_one_out(self._rows)
         probability = self._model.probability(latent, plug_in=self.response == "plug_in")
         own = probability[np.arange(len(probability)), self._codes]
         losses = -np.log(np.maximum(own, np.finfo(np.float64).tiny))
@@ -292,47 +398,23 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
             One list for each class under "one_vs_rest" with three or more, since each class has
             its own kernel.
         """
-        summands = self._latent_model().summands(self._checked(X))
-        names = written_names(self)
+        rows, names = self._checked(X), written_names(self)
         lists = [
             [
                 LatentComponent(plain(kernel, names), kernel, _flat(mean), _flat(np.sqrt(variance)))
                 for kernel, (mean, variance) in parts
             ]
-            for parts in summands
+            for parts in self._model.summands(rows)
         ]
         return lists[0] if len(lists) == 1 else tuple(lists)
-
-    def contributions(self, X: Any) -> PartContributions:
-        """Return what speaks for and against the second class in each row, beside the average row.
-
-        Each additive part of the latent function, less its mean over the training rows: with the
-        level they add up to `latent`, exactly. For two classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-
-        Returns
-        -------
-        PartContributions
-            ``values`` of shape (m, n_parts), ``names`` of the parts, the ``columns`` that they act
-            on, and the ``level``.
-        """
-        self._latent_model()
-        return contributions_of(self, self._checked(X))
 
     def _check_options(self) -> None:
         check_choice("inference", self.inference, ["ep", "laplace"])
         check_choice("multi_class", self.multi_class, ["one_vs_rest", "softmax"])
         check_choice("response", self.response, ["averaged", "plug_in"])
-        check_choice("form", self.form, ["auto", "dense", "low_rank"])
-        check_choice("optimise", self.optimise, [True, False])
-        check_count("n_restarts", self.n_restarts, least=0)
-        check_count("max_iter", self.max_iter, least=1)
-        check_seconds("time_limit", self.time_limit)
+        self._check_fit_options()
 
-    def _fitted_model(self, kernel: Kernel | None, rows: Rows) -> LatentModel:
+    def _fit_model(self, kernel: Kernel | None, rows: Rows) -> LatentModel:
         n_classes = len(self.classes_)
         n_fits = 1 if n_classes == 2 or self.multi_class == "softmax" else n_classes
         options: dict[str, Any] = {
@@ -359,20 +441,12 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
         with Workers(self.n_jobs) as workers:
             return OneVsRestLatent(tuple(workers.map(_fit_copied, calls)))
 
-    def _latent_model(self) -> LatentModel:
-        check_is_fitted(self)
-        return self._model
-
     def _latent_at(self, X: Any) -> Latent:
-        model, rows = self._latent_model(), self._checked(X)
+        rows = self._checked(X)
+        latent = self._model.latent(rows)
         if self._similarities is None:
-            return model.latent(rows)
-        kernels = tuple(fit.kernel for fit in model.fits)
-        return self._similarities.widened(model.latent(rows), rows, kernels)
-
-    def _checked(self, X: Any) -> Array:
-        checked: Array = validate_data(self, X, dtype=np.float64, reset=False)
-        return checked if self._similarities is None else self._similarities.points(checked)
+            return latent
+        return self._similarities.widened(latent, rows, [fit.kernel for fit in self._model.fits])
 
 
 def _fit_copied(

@@ -4,10 +4,10 @@ from numbers import Real
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import check_choice, check_count, check_seconds, is_precomputed
+from parsimon._checks import check_choice
 from parsimon._data import merged_rows, row_weights, validate_data
 from parsimon._random import Seed
 from parsimon._typing import Array
@@ -15,18 +15,16 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.gp._default_kernel import fit_or_choose
 from parsimon.gp._estimator import (
     LatentComponent,
-    PartContributions,
-    chosen_kernel,
-    contributions_of,
+    ProcessEstimator,
     form_of,
+    join_rows,
+    left_out,
     warn_if_cut,
     written_names,
 )
-from parsimon.gp._multiclass import join_rows, left_out
 from parsimon.gp._process_fit import fit_regressor
-from parsimon.gp._similarities import SimilarityPoints
 from parsimon.inference.posterior import Latent
-from parsimon.kernels import Kernel, plain
+from parsimon.kernels import plain
 from parsimon.kernels.form import sum_of_products
 
 
@@ -45,7 +43,7 @@ class LeftOutTargets(NamedTuple):
     error: float
 
 
-class GPRegressor(RegressorMixin, BaseEstimator):
+class GPRegressor(RegressorMixin, ProcessEstimator):
     """Gaussian-process regression, kernel and noise fitted by maximum evidence [1]_.
 
     Parameters
@@ -128,11 +126,6 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         self.max_iter = max_iter
         self.time_limit = time_limit
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self)
-        return tags
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit hyperparameters, noise and the posterior.
 
@@ -155,11 +148,8 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         y = np.asarray(y, dtype=np.float64)
         weights = row_weights(sample_weight, len(X))
         self._centre, self._unit = _scale(y, weights) if self.normalise_y else (0.0, 1.0)
-        self._similarities = SimilarityPoints.of(X) if is_precomputed(self) else None
-        X = X if self._similarities is None else self._similarities.points(X)
-        self._rows = merged_rows(X, (y - self._centre) / self._unit, weights)
-        self._targets, self._sample_weight = y, weights
-        rows = self._rows
+        rows = merged_rows(self._as_points(X), (y - self._centre) / self._unit, weights)
+        self._rows, self._targets, self._sample_weight = rows, y, weights
         options: dict[str, Any] = {
             "noise_variance": None if noise is None else noise / self._unit**2,
             "estimate_noise": noise is None,
@@ -171,11 +161,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
             "max_iterations": self.max_iter,
             "time_limit": self.time_limit,
         }
-        if self._similarities is not None:
-            kernel: Kernel | None = self._similarities.kernel(rows.X, is_fitted=self.optimise)
-        else:
-            kernel = None if self.kernel is None else chosen_kernel(self.kernel, rows.X)
-        alike = np.zeros(len(rows))
+        kernel, alike = self._first_kernel(rows.X), np.zeros(len(rows))
         fit = fit_or_choose(fit_regressor, kernel, rows.X, rows.y, alike, options)
         self._posterior = fit.posterior
         self.kernel_ = fit.kernel
@@ -221,8 +207,8 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         X = self._checked(X)
         mean, variance = self._posterior.latent(X, covariance=return_cov)
         if self._similarities is not None:
-            one = Latent(mean[:, None], np.zeros((len(mean), 1)))
-            outside = self._similarities.widened(one, X, (self.kernel_,)).variance[:, 0]
+            latent = Latent(mean[:, None], np.zeros((len(mean), 1)))
+            outside = self._similarities.widened(latent, X, [self.kernel_]).variance[:, 0]
             variance = variance + (np.diag(outside) if return_cov else outside)
         mean = self._centre + self._unit * mean
         if not (return_std or return_cov):
@@ -286,37 +272,10 @@ class GPRegressor(RegressorMixin, BaseEstimator):
             found.append(LatentComponent(name, part, self._unit * mean, sd))
         return found
 
-    def contributions(self, X: Any) -> PartContributions:
-        """Return what speaks for more and for less in each row, beside the average row.
-
-        Each additive part of the function, less its mean over the training rows: with the level
-        they add up to `predict`, exactly.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-
-        Returns
-        -------
-        PartContributions
-            ``values`` of shape (m, n_parts), in units of y, ``names`` of the parts, the
-            ``columns`` that they act on, and the ``level``.
-        """
-        return contributions_of(self, self._checked(X))
-
-    def _checked(self, X: Any) -> Array:
-        check_is_fitted(self)
-        checked: Array = validate_data(self, X, dtype=np.float64, reset=False)
-        return checked if self._similarities is None else self._similarities.points(checked)
-
     def _checked_noise(self) -> float | None:
         """Check all options; return the noise variance that is held, None if it is estimated."""
-        check_choice("form", self.form, ["auto", "dense", "low_rank"])
+        self._check_fit_options()
         check_choice("normalise_y", self.normalise_y, [True, False])
-        check_choice("optimise", self.optimise, [True, False])
-        check_count("n_restarts", self.n_restarts, least=0)
-        check_count("max_iter", self.max_iter, least=1)
-        check_seconds("time_limit", self.time_limit)
         if self.noise is None or self.noise == "estimate":
             return None
         if not isinstance(self.noise, Real) or not 0 < float(self.noise) < np.inf:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Literal, Self, cast
 
 import numpy as np
-from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,8 +20,9 @@ from parsimon._checks import (
     check_choice,
     check_positive,
     check_seconds,
+    shorten,
 )
-from parsimon._data import target_task, validate_data
+from parsimon._data import Task, tag_task, target_task, validate_data
 from parsimon._deadline import end_after, time_left
 from parsimon._interrupts import as_one_piece, stoppable
 from parsimon._random import Seed, seed_sequence
@@ -30,21 +30,19 @@ from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._beam import BeamOptions, KernelEvaluator, beam_search
 from parsimon.gp._candidates import CHOICES, Candidate, CandidateModel, Choice, SearchHistory
+from parsimon.gp._default_kernel import varying_columns
 from parsimon.gp._grammar import (
     GROWTHS,
     Growth,
     base_kernels,
     grammar_of,
     supported_kernels,
-    varying_columns,
     with_claimed_waves,
     with_likely_periods,
 )
 from parsimon.gp._kernel_evaluation import (
     Guide,
     KernelProblem,
-    Task,
-    refuse_more_classes,
     shared_folds,
     standard_target,
 )
@@ -52,7 +50,7 @@ from parsimon.gp._memory import stored_seed
 from parsimon.kernels import Kernel, plain, spoken, structure
 from parsimon.pareto.choose import Figures, Rule
 from parsimon.pareto.choose import choose as choose_from_front
-from parsimon.pareto.estimator import FrontEstimator
+from parsimon.pareto.estimator import FrontEstimator, with_columns
 from parsimon.pareto.front import Front
 from parsimon.structures import StructurePosterior, find_structures
 
@@ -320,16 +318,12 @@ class KernelSearch(FrontEstimator):
         """
         frame = super().to_frame(backend)
         names = getattr(self, "feature_names_in_", None)
-        kernels = [one.kernel for one in self.history_.on(self.front_)]
+        kernels = [candidate.kernel for candidate in self.history_.on(self.front_)]
         texts = {
             "kernel": [plain(kernel) for kernel in kernels],
             "words": [spoken(kernel, names) for kernel in kernels],
         }
-        if backend == "polars":
-            import polars
-
-            return frame.with_columns(**{name: polars.Series(own) for name, own in texts.items()})
-        return frame.assign(**texts)
+        return with_columns(frame, texts)
 
     def judge(self, kernel: Kernel, *, time_limit: float | None = None) -> Candidate:
         """Judge a further kernel on the very rows and folds of the search.
@@ -394,12 +388,9 @@ class KernelSearch(FrontEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        if _is_classifier(self):
-            tags.estimator_type = "classifier"
-            tags.classifier_tags = ClassifierTags(multi_class=False)
-        else:
-            tags.estimator_type = "regressor"
-            tags.regressor_tags = RegressorTags()
+        tag_task(tags, "classification" if _is_classifier(self) else "regression")
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_class = False
         return tags
 
     def _check_options(self) -> None:
@@ -443,7 +434,7 @@ class KernelSearch(FrontEstimator):
 
     def _folds_choose(self, base: Sequence[Kernel]) -> bool:
         """Say whether folds choose anything: kernels, or base kernels of a column."""
-        several = len({one.columns for one in base}) < len(base)
+        several = len({kernel.columns for kernel in base}) < len(base)
         return self.grow != "supported" or several
 
     def _seed(self) -> np.random.SeedSequence:
@@ -468,13 +459,17 @@ class KernelSearch(FrontEstimator):
 
     def _with_supported(self, history: SearchHistory, base: Sequence[Kernel]) -> SearchHistory:
         """Return the history with the kernel that the rows support, and the sum of its parts."""
-        leaves = {one.columns[0]: one for one in reversed(base) if one.columns is not None}
-        begun = {structure(one): one for one in base}
-        fitted = {column: one.kernel for column, one in history.best_by_column.items()}
-        factors = {column: begun.get(structure(one), one) for column, one in fitted.items()}
+        leaves = {
+            kernel.columns[0]: kernel for kernel in reversed(base) if kernel.columns is not None
+        }
+        begun = {structure(kernel): kernel for kernel in base}
+        fitted = {column: candidate.kernel for column, candidate in history.best_by_column.items()}
+        factors = {
+            column: begun.get(structure(kernel), kernel) for column, kernel in fitted.items()
+        }
         kernels = supported_kernels(self.structures_, leaves | fitted, leaves | factors)
         judged = map(self._evaluate.from_several_starts, kernels)
-        sound = (one for one in judged if one.judged_by != "failed")
+        sound = (candidate for candidate in judged if candidate.judged_by != "failed")
         first = next(sound, None)
         if first is None:
             return history
@@ -482,11 +477,16 @@ class KernelSearch(FrontEstimator):
 
     def _labels(self, y: AnyArray) -> Array:
         check_classification_targets(y)
-        refuse_more_classes(y)
-        codes, _ = binary_labels(y)
         self.classes_ = np.unique(y)
-        signs: Array = np.where(codes == 1, 1.0, -1.0)
-        return signs
+        if len(self.classes_) > 2:
+            raise InvalidInputError(
+                f"Only binary classification is supported. The target has {len(self.classes_)} "
+                f"classes: {shorten(self.classes_.tolist())}. Search for one against the rest, as "
+                f"in y == {self.classes_[-1].item()!r}, one search for each class, or set "
+                "task='regression' if they are numbers."
+            )
+        codes, _ = binary_labels(y)
+        return np.where(codes == 1, 1.0, -1.0)
 
     def _store(self, history: SearchHistory, X: Array, y: AnyArray) -> None:
         names = getattr(self, "feature_names_in_", None)
@@ -506,7 +506,7 @@ class KernelSearch(FrontEstimator):
     def _place(self, candidate: Candidate) -> int | None:
         """Return where on the front of errors a candidate is, if it is there."""
         on_front = self.history_.on(self._front)
-        return next((place for place, one in enumerate(on_front) if one is candidate), None)
+        return next((place for place, other in enumerate(on_front) if other is candidate), None)
 
     def _index(self, rule: Rule) -> int:
         if rule not in CHOICES:
@@ -522,21 +522,22 @@ class KernelSearch(FrontEstimator):
         """Return what was measured of the kernels of a front."""
         candidates = self.history_.on(front)
         rows = {
-            "kernels": [one.n_base for one in candidates],
-            "variables": [len(one.columns) for one in candidates],
-            "standard_error": [one.standard_error for one in candidates],
-            "log_loss": [one.log_loss for one in candidates],
-            "loo_error": [one.loo_error for one in candidates],
-            "loo_log_loss": [one.loo_loss for one in candidates],
-            "nlml": [-one.log_evidence for one in candidates],
-            "bic": [one.bic for one in candidates],
+            "kernels": [candidate.n_base for candidate in candidates],
+            "variables": [len(candidate.columns) for candidate in candidates],
+            "standard_error": [candidate.standard_error for candidate in candidates],
+            "log_loss": [candidate.log_loss for candidate in candidates],
+            "loo_error": [candidate.loo_error for candidate in candidates],
+            "loo_log_loss": [candidate.loo_loss for candidate in candidates],
+            "nlml": [-candidate.log_evidence for candidate in candidates],
+            "bic": [candidate.bic for candidate in candidates],
             "n_hyperparameters": [
-                one.kernel.n_theta + (one.noise_variance is not None) for one in candidates
+                candidate.kernel.n_theta + (candidate.noise_variance is not None)
+                for candidate in candidates
             ],
         }
         own = {name: np.array(row) for name, row in rows.items() if name not in front.names}
         sizes = sorted(("kernels", "variables"), key=lambda name: name not in front.names)
-        structured = np.array([one is not self.baseline_ for one in candidates])
+        structured = np.array([candidate is not self.baseline_ for candidate in candidates])
         return Figures(
             own,
             error="error",

@@ -5,7 +5,7 @@ stands above it, the mathematics in `parsimon.inference.variational`.
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
@@ -17,14 +17,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import check_choice, check_count, finite_matrix, shorten
-from parsimon._data import LEAST_WEIGHT, MOST_WEIGHT, checked_weights, validate_data
+from parsimon._checks import check_choice, check_count, finite_matrix
+from parsimon._data import check_classes, class_weights, row_weights, validate_data
 from parsimon._deadline import end_after, is_late, time_left
 from parsimon._interrupts import stoppable
 from parsimon._parallel import one_thread
 from parsimon._progress import Progress
 from parsimon._random import Seed, generator
-from parsimon._typing import AnyArray, Array, Indices
+from parsimon._typing import AnyArray, Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.gp._default_kernel import StandardColumns, constant_and_smooth
 from parsimon.inference import (
@@ -36,30 +36,6 @@ from parsimon.inference import (
 )
 from parsimon.inference.variational import InducingPrior, LabelledRows
 from parsimon.kernels import Constant, Kernel, SquaredExponential
-
-
-def check_sparse_options(options: Mapping[str, Any]) -> None:
-    """Refuse options that cannot be used."""
-    for name in ("n_inducing", "batch_size", "max_iter"):
-        check_count(name, options.get(name, 1))
-    for name, most in (("learning_rate", np.inf), ("natural_step", 1.0), ("time_limit", np.inf)):
-        value = options.get(name, 1.0)
-        if name == "time_limit" and value is None:
-            continue
-        if not isinstance(value, Real) or not 0 < float(value) <= most:
-            limit = "" if most == np.inf else f" and at most {most:g}"
-            raise InvalidInputError(f"{name} must be above 0{limit}, got {value!r}.")
-    tol = options.get("tol", 0.0)
-    if not isinstance(tol, Real) or not 0 <= float(tol) < np.inf:
-        raise InvalidInputError(f"tol must be a number from 0, got {tol!r}.")
-    check_choice("optimise", options.get("optimise", True), (True, False))
-    check_choice("response", options.get("response", "averaged"), ("averaged", "plug_in"))
-    kernel = options.get("kernel")
-    if kernel is not None and not isinstance(kernel, Kernel):
-        raise InvalidInputError(
-            f"kernel must be one of parsimon.kernels or None, got {type(kernel).__name__}; "
-            "from_sklearn translates scikit-learn's."
-        )
 
 
 def starting_kernel(
@@ -123,40 +99,7 @@ def _metric(kernel: Kernel, X: Array) -> Array:
     seen = deviation > 0
     if kernel.columns is not None:
         seen &= np.isin(np.arange(X.shape[1]), kernel.columns)
-    metric: Array = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=seen)
-    return metric
-
-
-def class_factors(class_weight: Any, classes: AnyArray, codes: Indices, weights: Array) -> Array:
-    """Return the factor of each row's weight that its class brings, shape (n,).
-
-    Shapes: classes (c,), codes (n,), weights (n,).
-    """
-    if class_weight is None:
-        return np.ones(len(codes))
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        sums = np.bincount(codes, weights, minlength=len(classes))
-        balanced: Array = (weights.sum() / (len(classes) * sums))[codes]
-        return balanced
-    if not isinstance(class_weight, Mapping):
-        raise InvalidInputError(
-            f"class_weight must be None, 'balanced' or a mapping, got {class_weight!r}."
-        )
-    unknown = [label for label in class_weight if label not in classes]
-    if unknown:
-        raise InvalidInputError(
-            f"class_weight names {shorten(unknown)}, but the classes are "
-            f"{shorten(classes.tolist())}."
-        )
-    given = [class_weight.get(label, 1.0) for label in classes.tolist()]
-    if not all(
-        isinstance(one, Real) and LEAST_WEIGHT <= float(one) <= MOST_WEIGHT for one in given
-    ):
-        raise InvalidInputError(
-            f"Class weights must be positive, and at most {MOST_WEIGHT:g}, got {shorten(given)}."
-        )
-    factors = np.array(given, dtype=np.float64)
-    return factors[codes]
+    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=seen)
 
 
 # A search without noise may look for smaller gains than one by mini-batches.
@@ -299,7 +242,7 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n,), optional
             Factors of the rows' log likelihoods; whole numbers equal duplicated rows.
         """
-        check_sparse_options(self.get_params(deep=False))
+        self._check_options()
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         rows = self._labelled_rows(X, y, sample_weight)
@@ -321,7 +264,7 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
             prior = InducingPrior(kernel, points)
             is_whole = len(rows.X) <= self.batch_size
             if self.kernel is None and len(bounds) > 1 and is_whole:
-                return self._store(self._compared(prior, rows, bounds))
+                return self._store(self._compare(prior, rows, bounds))
             return self._store(
                 self._search(prior, rows, bounds, None if is_whole else rng, self.time_limit)
             )
@@ -358,8 +301,7 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n,), or (n, c) for more than two classes
         """
         mean, std = self.latent(X, return_std=True)
-        scores: Array = mean if self.response == "plug_in" else mean / np.sqrt(1 + std**2)
-        return scores
+        return mean if self.response == "plug_in" else mean / np.sqrt(1 + std**2)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the classes' probabilities, shape (n, c).
@@ -370,35 +312,49 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
         if scores.ndim == 1:
             return np.column_stack([ndtr(-scores), ndtr(scores)])
         logs = log_ndtr(scores)
-        shares: Array = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
-        return shares
+        return np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
 
     def predict(self, X: Any) -> AnyArray:
         """Return the most probable class of each row, shape (n,)."""
         scores = self.decision_function(X)
         codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        labels: AnyArray = self.classes_[codes]
-        return labels
+        return self.classes_[codes]
+
+    def _check_options(self) -> None:
+        for name in ("n_inducing", "batch_size", "max_iter"):
+            check_count(name, getattr(self, name))
+        limits = {"learning_rate": np.inf, "natural_step": 1.0}
+        if self.time_limit is not None:
+            limits["time_limit"] = np.inf
+        for name, most in limits.items():
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not 0 < float(value) <= most:
+                limit = "" if most == np.inf else f" and at most {most:g}"
+                raise InvalidInputError(f"{name} must be above 0{limit}, got {value!r}.")
+        if not isinstance(self.tol, Real) or not 0 <= float(self.tol) < np.inf:
+            raise InvalidInputError(f"tol must be a number from 0, got {self.tol!r}.")
+        check_choice("optimise", self.optimise, (True, False))
+        check_choice("response", self.response, ("averaged", "plug_in"))
+        if self.kernel is not None and not isinstance(self.kernel, Kernel):
+            kind = type(self.kernel).__name__
+            raise InvalidInputError(
+                f"kernel must be one of parsimon.kernels or None, got {kind}; "
+                "from_sklearn translates scikit-learn's."
+            )
 
     def _labelled_rows(self, X: Array, y: AnyArray, sample_weight: Any) -> LabelledRows:
         """Return the rows that have weight, with a column of signs for each binary problem."""
-        if sample_weight is not None and not np.asarray(sample_weight).any():
-            raise InvalidInputError("All sample weights are zero. Give some rows a weight.")
-        weights = checked_weights(sample_weight, len(X))
+        weights = row_weights(sample_weight, len(X))
         kept = weights > 0
         X, y, weights = X[kept], y[kept], weights[kept]
         self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InvalidInputError(
-                "A classifier needs two classes or more, but there is only one class among the "
-                f"rows with weight: {self.classes_.tolist()[0]!r}. Add rows of another class."
-            )
-        weights = weights * class_factors(self.class_weight, self.classes_, codes, weights)
+        weights = weights * class_weights(self.class_weight, self.classes_, codes, weights)
+        check_classes(self.classes_, codes, weights)
         positive = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         signs = np.where(codes[:, None] == np.array(positive), 1.0, -1.0)
         return LabelledRows(X, signs, weights)
 
-    def _compared(self, prior: InducingPrior, rows: LabelledRows, bounds: Array) -> BoundFit:
+    def _compare(self, prior: InducingPrior, rows: LabelledRows, bounds: Array) -> BoundFit:
         """Return the fit of the kernel with widths, of lines and one width, or of the constant.
 
         It is the one with the greatest bound less its number of hyperparameters; a table so small
@@ -441,29 +397,19 @@ class SparseGPClassifier(ClassifierMixin, BaseEstimator):
             def report(n_iterations: int, bound: float) -> None:
                 progress.update(n_iterations, note=f"bound {bound:.1f}")
 
+            shared: dict[str, Any] = {
+                "max_iter": self.max_iter,
+                "time_limit": time_limit,
+                "report": report,
+            }
             if rng is None:
-                return maximise_bound(
-                    prior,
-                    rows,
-                    bounds,
-                    max_iter=self.max_iter,
-                    tol=FINER * self.tol,
-                    time_limit=time_limit,
-                    report=report,
-                )
-            return stochastic_bound(
-                prior,
-                rows,
-                bounds,
-                rng=rng,
-                batch_size=self.batch_size,
-                learning_rate=self.learning_rate,
-                natural_step=self.natural_step,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                time_limit=time_limit,
-                report=report,
-            )
+                return maximise_bound(prior, rows, bounds, tol=FINER * self.tol, **shared)
+            steps: dict[str, Any] = {
+                "batch_size": self.batch_size,
+                "learning_rate": self.learning_rate,
+                "natural_step": self.natural_step,
+            }
+            return stochastic_bound(prior, rows, bounds, rng=rng, tol=self.tol, **steps, **shared)
 
     def _store(self, fit: BoundFit) -> Self:
         self.posterior_ = fit.posterior

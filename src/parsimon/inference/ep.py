@@ -13,6 +13,7 @@ Newton's method.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -25,6 +26,7 @@ from parsimon.inference._anderson import Anderson
 from parsimon.inference.laplace import laplace_mode
 from parsimon.inference.likelihoods import (
     checked_signs,
+    log_likelihood,
     power_tilted,
     probit_log_normaliser,
     probit_tilted,
@@ -230,7 +232,8 @@ def propagated(
     """Do what `expectation_propagation` does, with labels and weights that have been checked."""
     nothing = Sites(np.zeros(len(terms.y)), np.zeros(len(terms.y)))
     if start is None and updates != "sequential" and float(np.max(terms.copies)) > HEAVY:
-        start = laplace_mode(prior, terms.y, terms.copies * terms.power).sites
+        probit = partial(log_likelihood, y=terms.y)
+        start = laplace_mode(prior, probit, terms.copies * terms.power).sites
     # A row that has lost its weight must not keep the site that it had.
     first = nothing if start is None else Sites(*(np.where(terms.used, s, 0.0) for s in start))
     state = _SitesAt.of(prior, first, terms)

@@ -21,7 +21,7 @@ from parsimon.inference._covariance import Covariance
 from parsimon.inference.ep import Terms, propagated
 from parsimon.inference.gaussian import RegressionPosterior, regressed
 from parsimon.inference.laplace import laplace_mode
-from parsimon.inference.likelihoods import Link, checked_signs
+from parsimon.inference.likelihoods import Link, checked_signs, log_likelihood
 from parsimon.inference.posterior import LatentPosterior, Sites
 from parsimon.inference.prior import TOLERANCE, DensePrior, Form, LatentPrior, latent_prior
 from parsimon.optimise import Minimum, minimise
@@ -124,7 +124,9 @@ def classification_evidence(
     infer: Callable[..., LatentPosterior] = (
         partial(_propagated, terms=Terms.of(y, weights))
         if is_ep
-        else partial(laplace_mode, y=y, weights=weights, link=link)
+        else partial(
+            laplace_mode, likelihood=partial(log_likelihood, y=y, link=link), weights=weights
+        )
     )
     forms = _Forms(form, rank_tolerance)
 

@@ -3,9 +3,11 @@ r"""Iteratively reweighted least squares: the mode of a penalised logistic regre
 Newton's method on :math:`\sum_i v_i \log p(t_i | w) - \frac12 \sum_m \alpha_m w_m^2`, which is
 concave in w, so that every start leads to the one mode. `logistic_mode` solves one problem;
 `logistic_modes` solves several that differ in the weights of the rows alone, such as the folds of
-a cross-validation, with one matrix product for all of them.
+a cross-validation, with one matrix product for all of them. `find_mode` is Newton's method itself,
+for the modes of several classes as well.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,16 +19,26 @@ from parsimon._typing import Array, Mask
 
 # Newton decrement (twice the expected gain in log posterior) at which a mode is found.
 TOLERANCE = 1e-8
-_SMALLEST_STEP = 2.0**-12
+_SMALLEST_STEP = 2.0**-13
 
 
-class LogisticMode(NamedTuple):
+class ModePoint(NamedTuple):
+    """Weights, and what follows from them: see `Mode`."""
+
+    weights: Array
+    scores: Array
+    log_posterior: float
+    probability: Array
+
+
+class Mode(NamedTuple):
     """The most probable weights and what was computed on the way.
 
-    Shapes: weights (m,).
+    Shapes: weights (m,), or (n_classes, m), where they sum to zero over the classes.
 
-    scores (n,): Linear predictor of every row.
+    scores (n,), or (n, n_classes): Linear predictor of every row.
     log_posterior: Weighted log likelihood minus half of the penalty.
+    probability (n,), or (n, n_classes): Of label 1, or of each class.
     n_iter: Newton steps.
     converged: False where the steps ran out or the scores grew beyond `largest_score`.
     """
@@ -34,8 +46,47 @@ class LogisticMode(NamedTuple):
     weights: Array
     scores: Array
     log_posterior: float
+    probability: Array
     n_iter: int
     converged: bool
+
+
+# From the share of a step to where it leads.
+Ray = Callable[[float], ModePoint]
+
+
+def find_mode(
+    point: ModePoint,
+    newton: Callable[[ModePoint], tuple[Array, Array]],
+    along: Callable[[ModePoint, Array], Ray],
+    *,
+    max_iter: int,
+    tol: float,
+    smallest: float = _SMALLEST_STEP,
+    largest_score: float = np.inf,
+) -> Mode:
+    """Climb to the mode of a concave log posterior by Newton's method with halved steps.
+
+    newton: Returns the gradient at a point and Newton's step.
+    along: Returns where shares of a step lead.
+    smallest: Share of a step at which halving ends.
+    """
+    for n_iter in range(1, max_iter + 1):
+        gradient, step = newton(point)
+        if np.vdot(gradient, step) < tol:
+            return Mode(*point, n_iter, converged=True)
+        ray, size = along(point, step), 1.0
+        found = ray(size)
+        while not found.log_posterior >= point.log_posterior and size > smallest:
+            size *= 0.5
+            found = ray(size)
+        if found.log_posterior < point.log_posterior:
+            # The gain is below what rounding shows: this is the mode.
+            return Mode(*point, n_iter, converged=True)
+        point = found
+        if np.abs(point.scores).max(initial=0.0) > largest_score:
+            return Mode(*point, n_iter, converged=False)
+    return Mode(*point, max_iter, converged=False)
 
 
 class LogisticModes(NamedTuple):
@@ -63,46 +114,37 @@ def logistic_mode(
     max_iter: int = 50,
     tol: float = TOLERANCE,
     largest_score: float = np.inf,
-) -> LogisticMode:
+) -> Mode:
     r"""Return the mode of a logistic regression with a Gaussian prior on each weight.
 
     Shapes: design (n, m), labels (n,), alpha (m,), row_weights (n,), start (m,).
 
     Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", section 3.
     """
-    n_columns = design.shape[1]
-    weights, scores = np.zeros(n_columns), np.zeros(len(labels))
-    value = float(_log_posteriors(scores, labels, weights, alpha, row_weights))
-    if start is not None:
-        given = design @ start
-        better = float(_log_posteriors(given, labels, start, alpha, row_weights))
-        if better > value:
-            weights, scores, value = np.array(start, dtype=np.float64), given, better
-    for n_iter in range(1, max_iter + 1):
-        probability = expit(scores)
-        residual, curvature = labels - probability, probability * (1.0 - probability)
+
+    def at(weights: Array, scores: Array) -> ModePoint:
+        value = float(_log_posteriors(scores, labels, weights, alpha, row_weights))
+        return ModePoint(weights, scores, value, expit(scores))
+
+    def newton(point: ModePoint) -> tuple[Array, Array]:
+        p = point.probability
+        residual, curvature = labels - p, p * (1.0 - p)
         if row_weights is not None:
             residual, curvature = residual * row_weights, curvature * row_weights
-        gradient = residual @ design - alpha * weights
+        gradient = residual @ design - alpha * point.weights
         hessian = (design * curvature[:, None]).T @ design
-        hessian.flat[:: n_columns + 1] += alpha
-        step = newton_step(hessian, gradient)
-        if gradient @ step < tol:
-            return LogisticMode(weights, scores, value, n_iter, converged=True)
-        moved, size = design @ step, 1.0
-        while True:
-            new_weights, new_scores = weights + size * step, scores + size * moved
-            new_value = float(_log_posteriors(new_scores, labels, new_weights, alpha, row_weights))
-            if new_value >= value or size < _SMALLEST_STEP:
-                break
-            size *= 0.5
-        if new_value < value:
-            # The gain is below what rounding shows: this is the mode.
-            return LogisticMode(weights, scores, value, n_iter, converged=True)
-        weights, scores, value = new_weights, new_scores, new_value
-        if np.abs(scores).max(initial=0.0) > largest_score:
-            break
-    return LogisticMode(weights, scores, value, n_iter, converged=False)
+        hessian.flat[:: len(gradient) + 1] += alpha
+        return gradient, newton_step(hessian, gradient)
+
+    def along(point: ModePoint, step: Array) -> Ray:
+        moved = design @ step
+        return lambda size: at(point.weights + size * step, point.scores + size * moved)
+
+    point = at(np.zeros(design.shape[1]), np.zeros(len(labels)))
+    if start is not None:
+        given = at(np.array(start, dtype=np.float64), design @ start)
+        point = given if given.log_posterior > point.log_posterior else point
+    return find_mode(point, newton, along, max_iter=max_iter, tol=tol, largest_score=largest_score)
 
 
 def logistic_modes(
@@ -191,7 +233,7 @@ def modes_together(
                 break
             sizes[falling] *= 0.5
             # Then the gain is below what rounding shows: this is the mode.
-            sizes[sizes < _SMALLEST_STEP] = 0.0
+            sizes[sizes <= _SMALLEST_STEP] = 0.0
         weights[:], scores[:], values = new_weights, new_scores, new_values
         converged |= running & ((decrements < tol) | (sizes == 0.0))
         beyond = np.abs(scores * (row_weights > 0)).max(axis=1) > largest_score
@@ -300,7 +342,7 @@ def _climb(
             found = _log_posterior(scores, labels, row_weights, weights, alpha, residual, curvature)
             if found >= value:
                 break
-            if size < _SMALLEST_STEP:  # the gain is below what rounding shows
+            if size <= _SMALLEST_STEP:  # the gain is below what rounding shows
                 _copy(old_weights, weights)
                 _copy(old_scores, scores)
                 return n_iter, True

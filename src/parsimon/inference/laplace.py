@@ -1,6 +1,12 @@
-"""Laplace's approximation for binary labels: a Gaussian at the posterior's mode."""
+"""Laplace's approximation: a Gaussian at the posterior's mode.
 
-from typing import NamedTuple
+`laplace` is for binary labels. `laplace_mode` takes any likelihood of one latent value for each
+row, as a function that returns its logarithm and three derivatives; see `likelihoods`.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -21,6 +27,9 @@ from parsimon.inference.prior import Conditioned, DensePrior, LatentPrior
 CHORDS_FROM = 400
 MOST_CHORDS = 20
 CHORDS_BELOW = 0.3
+
+# From the latent values of all rows to what their targets say of them.
+Likelihood: TypeAlias = Callable[[Array], LikelihoodDerivatives]
 
 
 def laplace(
@@ -73,9 +82,8 @@ def laplace(
     """
     return laplace_mode(
         prior,
-        checked_signs(y),
+        partial(log_likelihood, y=checked_signs(y), link=link),
         checked_weights(weights, len(y)),
-        link=link,
         start=start,
         tol=tol,
         max_iterations=max_iterations,
@@ -84,23 +92,28 @@ def laplace(
 
 def laplace_mode(
     prior: LatentPrior,
-    y: Array,
+    likelihood: Likelihood,
     weights: Array,
     *,
-    link: Link = "probit",
     start: Sites | LatentPosterior | None = None,
     tol: float = 1e-6,
     max_iterations: int = 100,
 ) -> LatentPosterior:
-    """Do what `laplace` does, with labels and weights that have been checked."""
-    task = _ModeProblem(prior, y, weights, link)
-    by_chords = isinstance(prior, DensePrior) and len(y) >= CHORDS_FROM
+    """Do what `laplace` does for any likelihood, with weights that have been checked."""
+
+    def derivatives(f: Array) -> LikelihoodDerivatives:
+        return LikelihoodDerivatives(*(weights * part for part in likelihood(f)))
+
+    def density(a: Array, f: Array) -> float:
+        return float(weights @ likelihood(f).value - 0.5 * a @ f)
+
+    by_chords = isinstance(prior, DensePrior) and len(weights) >= CHORDS_FROM
     if isinstance(start, LatentPosterior) and not by_chords:
         start = start.sites
-    point, converged = _first_point(prior, start, len(y)), False
+    point, converged = _first_point(prior, start, len(weights)), False
     if isinstance(start, LatentPosterior):
-        point, converged = _chords(task, point, start.prior, start.conditioned, tol)
-    here = task.derivatives(point[1])
+        point, converged = _chords(derivatives, prior, point, start.prior, start.conditioned, tol)
+    here = derivatives(point[1])
     n_iterations = 0
     while not converged and n_iterations < max_iterations:
         n_iterations += 1
@@ -108,29 +121,13 @@ def laplace_mode(
         shift = here.curvature * point[1] + here.slope
         f = conditioned.mean(shift)
         move = np.stack([shift - here.curvature * f, f]) - point
-        point = point + _step_share(task, point, move) * move
+        point = point + step_share(density, point, move) * move
         length = float(np.max(np.abs(move[1]))) / (1 + float(np.max(np.abs(f))))
         converged = length <= tol
         if by_chords and not converged and length < CHORDS_BELOW:
-            point, converged = _chords(task, point, prior, conditioned, tol)
-        here = task.derivatives(point[1])
+            point, converged = _chords(derivatives, prior, point, prior, conditioned, tol)
+        here = derivatives(point[1])
     return _posterior_at(prior, point, here, converged=converged, n_iterations=n_iterations)
-
-
-class _ModeProblem(NamedTuple):
-    prior: LatentPrior
-    y: Array
-    weights: Array
-    link: Link
-
-    def derivatives(self, f: Array) -> LikelihoodDerivatives:
-        """Return the weighted log likelihood and its derivatives."""
-        found = log_likelihood(f, self.y, self.link)
-        return LikelihoodDerivatives(*(self.weights * part for part in found))
-
-    def density(self, a: Array, f: Array) -> float:
-        """Return the log posterior density, up to a constant."""
-        return float(self.weights @ log_likelihood(f, self.y, self.link).value - 0.5 * a @ f)
 
 
 def _first_point(prior: LatentPrior, start: Sites | LatentPosterior | None, size: int) -> Array:
@@ -145,7 +142,12 @@ def _first_point(prior: LatentPrior, start: Sites | LatentPosterior | None, size
 
 
 def _chords(
-    task: _ModeProblem, point: Array, near: LatentPrior, known: Conditioned, tol: float
+    derivatives: Likelihood,
+    prior: LatentPrior,
+    point: Array,
+    near: LatentPrior,
+    known: Conditioned,
+    tol: float,
 ) -> tuple[Array, bool]:
     """Go towards the mode with the factorisation of a posterior near it, while that is fast.
 
@@ -157,10 +159,10 @@ def _chords(
     goal = max(tol**2, 1e-10) * (1 + float(np.max(np.abs(point[1]))))
     for _ in range(MOST_CHORDS):
         a, f = point
-        rest = task.derivatives(f).slope - a
+        rest = derivatives(f).slope - a
         move = rest - known.solve(near.multiply(rest))
         a = accelerator.step(a, a + move, np.ones(len(a)))
-        point = np.stack([a, task.prior.multiply(a)])
+        point = np.stack([a, prior.multiply(a)])
         change = float(np.max(np.abs(point[1] - f)))
         if change <= goal:
             return point, True
@@ -170,13 +172,13 @@ def _chords(
     return point, False
 
 
-def _step_share(task: _ModeProblem, point: Array, move: Array) -> float:
-    """Return the share of a Newton step that raises the log posterior density."""
-    before = task.density(*point)
+def step_share(density: Callable[[Array, Array], float], point: Array, move: Array) -> float:
+    """Return the share of a Newton step of a and f = K a that raises the log posterior density."""
+    before = density(*point)
     share = 1.0
     # The slack is rounding: at the mode no step can raise the density any more.
     least = before - 1e-10 * abs(before)
-    while share > 1e-6 and not task.density(*(point + share * move)) >= least:
+    while share > 1e-6 and not density(*(point + share * move)) >= least:
         share /= 2
     return share
 

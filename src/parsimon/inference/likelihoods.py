@@ -75,7 +75,7 @@ def power_tilted(cavity: Latent, y: Array, power: Array) -> tuple[Array, Tilted]
     # To the left the power itself adds curvature, so the density falls off at least this fast.
     edges = np.stack([mode - 9 * sd, np.full_like(m, -8.0), np.full_like(m, 8.0), mode + 9 * sd])
     edges = np.clip(edges, edges[0], edges[-1])
-    nodes, weights = _legendre(40)
+    nodes, weights = legendre_rule(40)
     half = np.diff(edges, axis=0) / 2
     middle = edges[:-1] + half
     # Standardised around the mode: moments are then differences of numbers of order one.
@@ -110,7 +110,8 @@ def _tilted_mode(m: Array, v: Array, power: Array) -> Array:
 
 
 @cache
-def _legendre(n_nodes: int) -> tuple[Array, Array]:
+def legendre_rule(n_nodes: int) -> tuple[Array, Array]:
+    """Return nodes and weights for an integral from -1 to 1."""
     return np.polynomial.legendre.leggauss(n_nodes)
 
 
@@ -188,7 +189,7 @@ def _average_logit(mean: Array, variance: Array) -> Array:
     sd = np.sqrt(variance)
     answer = np.zeros_like(mean)
     narrow = variance < 1.0
-    for node, weight in zip(*_hermite(60), strict=True):
+    for node, weight in zip(*hermite_rule(60), strict=True):
         answer[narrow] += weight * expit(mean[narrow] + sd[narrow] * node)
     step = 0.25
     for t in np.arange(-40.0, 40.0 + step, step):
@@ -198,7 +199,8 @@ def _average_logit(mean: Array, variance: Array) -> Array:
 
 
 @cache
-def _hermite(n_nodes: int) -> tuple[Array, Array]:
+def hermite_rule(n_nodes: int) -> tuple[Array, Array]:
+    """Return nodes and weights for the average over a standard normal."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
     return nodes, weights / np.sqrt(2 * np.pi)
 

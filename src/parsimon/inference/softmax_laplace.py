@@ -7,6 +7,7 @@ likelihood, D its diagonal, E_c = inv(K + inv(D_c)), and M M^T = sum of E_c over
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,10 @@ from scipy.special import log_softmax, softmax
 from parsimon._checks import finite_matrix
 from parsimon._data import checked_weights
 from parsimon._random import Seed, generator
-from parsimon._typing import Array
+from parsimon._typing import Array, Mask
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference._covariance import Covariance, symmetric_gradient
+from parsimon.inference.laplace import step_share
 from parsimon.inference.posterior import Latent
 from parsimon.linalg import jittered_cholesky
 
@@ -202,19 +204,13 @@ def softmax_laplace(
     >>> posterior.mode.round(2)[:, 0], posterior.converged
     (array([ 0.68, -0.34, -0.34]), True)
     """
-    X = finite_matrix(X, "X")
-    codes, n_classes = _checked_codes(labels, len(X), n_classes)
-    row_weights = checked_weights(weights, len(codes))
-    used = row_weights > 0
-    if not used.all():
-        X, codes, row_weights = X[used], codes[used], row_weights[used]
-        start = None if start is None else start[:, used]
+    rows, target, row_weights, used = _checked_rows(X, labels, n_classes, weights)
     return latent_softmax_mode(
         kernel,
-        X,
-        _indicators(codes, n_classes),
+        rows,
+        target,
         row_weights,
-        start=start,
+        start=None if start is None else start[:, used],
         tol=tol,
         max_iterations=max_iterations,
     )
@@ -236,11 +232,15 @@ def latent_softmax_mode(
     """
     gram = np.asfortranarray(kernel.gram(X))
     a = np.zeros_like(target) if start is None else start
-    point, converged, n_iterations = _climb(
-        gram, np.stack([a, a @ gram]), target, row_weights, tol, max_iterations
-    )
+    point, converged, n_iterations = np.stack([a, a @ gram]), False, 0
+    density = partial(_log_density, target=target, row_weights=row_weights)
+    while not converged and n_iterations < max_iterations:
+        n_iterations += 1
+        move = _newton_move(gram, point, target, row_weights)
+        point = point + step_share(density, point, move) * move
+        converged = bool(np.max(np.abs(move[1])) <= tol * (1.0 + np.max(np.abs(point[1]))))
     curvature = Curvature.of(gram, softmax(point[1], axis=0), row_weights)
-    log_evidence = _log_density(point, target, row_weights) - 0.5 * curvature.log_determinant
+    log_evidence = density(*point) - 0.5 * curvature.log_determinant
     if not np.isfinite(log_evidence):
         raise np.linalg.LinAlgError("Laplace's approximation left the range of numbers.")
     return SoftmaxPosterior(
@@ -277,23 +277,13 @@ def softmax_evidence(
     >>> evaluate(kernel.theta, None).converged
     True
     """
-    X = finite_matrix(X, "X")
-    codes, n_classes = _checked_codes(labels, len(X), n_classes)
-    row_weights = checked_weights(weights, len(X))
-    used = row_weights > 0
-    rows, target, row_weights = X[used], _indicators(codes[used], n_classes), row_weights[used]
+    rows, target, row_weights, _ = _checked_rows(X, labels, n_classes, weights)
 
     def evaluate(theta: Array, previous: SoftmaxPosterior | None) -> SoftmaxPosterior:
         start = None if previous is None else previous.weights
         return latent_softmax_mode(kernel.with_theta(theta), rows, target, row_weights, start=start)
 
     return evaluate
-
-
-def _indicators(codes: Any, n_classes: int) -> Array:
-    """Return 1 where a row is of a class, else 0, shape (n_classes, n)."""
-    indicators: Array = (codes == np.arange(n_classes)[:, None]).astype(np.float64)
-    return indicators
 
 
 def softmax_probability(
@@ -316,23 +306,6 @@ def softmax_probability(
     return probability / (2 * len(draws))
 
 
-def _climb(
-    gram: Array,
-    point: Array,
-    target: Array,
-    row_weights: Array,
-    tol: float,
-    max_iterations: int,
-) -> tuple[Array, bool, int]:
-    """Return the mode as a and f = K a, whether it was reached, and the number of steps."""
-    for iteration in range(max_iterations):
-        move = _newton_move(gram, point, target, row_weights)
-        point = point + _step_share(point, move, target, row_weights) * move
-        if np.max(np.abs(move[1])) <= tol * (1.0 + np.max(np.abs(point[1]))):
-            return point, True, iteration + 1
-    return point, False, max_iterations
-
-
 def _newton_move(gram: Array, point: Array, target: Array, row_weights: Array) -> Array:
     """Return the Newton step of a and f, shape (2, n_classes, n)."""
     f = point[1]
@@ -344,34 +317,30 @@ def _newton_move(gram: Array, point: Array, target: Array, row_weights: Array) -
     return np.stack([a, a @ gram]) - point
 
 
-def _log_density(point: Array, target: Array, row_weights: Array) -> float:
-    a, f = point
+def _log_density(a: Array, f: Array, target: Array, row_weights: Array) -> float:
     likelihood = np.sum(target * log_softmax(f, axis=0), axis=0) @ row_weights
     return float(likelihood - 0.5 * np.vdot(a, f))
 
 
-def _step_share(point: Array, move: Array, target: Array, row_weights: Array) -> float:
-    """Return the share of a Newton step that raises the log posterior density."""
-    before = _log_density(point, target, row_weights)
-    slack = 1e-10 * abs(before)
-    share = 1.0
-    while share > 1e-6 and not (
-        _log_density(point + share * move, target, row_weights) >= before - slack
-    ):
-        share /= 2
-    return share
+def _checked_rows(
+    X: Any, labels: Any, n_classes: int | None, weights: Any
+) -> tuple[Array, Array, Array, Mask]:
+    """Return rows of positive weight, 1 where one is of a class, the weights, and which they are.
 
-
-def _checked_codes(labels: Any, n_rows: int, n_classes: int | None) -> tuple[Any, int]:
-    """Return integer codes and the number of classes."""
-    codes = np.asarray(labels)
-    if codes.ndim != 1 or len(codes) != n_rows or codes.dtype.kind not in "iu":
+    Shapes: (m, d), (n_classes, m), (m,), (n,).
+    """
+    X, codes = finite_matrix(X, "X"), np.asarray(labels)
+    if codes.ndim != 1 or len(codes) != len(X) or codes.dtype.kind not in "iu":
         raise InvalidInputError(
-            f"Class codes must be {n_rows} integers, got shape {codes.shape} of {codes.dtype}."
+            f"Class codes must be {len(X)} integers, got shape {codes.shape} of {codes.dtype}."
         )
     if codes.min(initial=0) < 0:
         raise InvalidInputError(f"Class codes must be 0, 1, ..., got {codes.min()}.")
     greatest = int(codes.max(initial=0))
     if n_classes is not None and greatest >= n_classes:
         raise InvalidInputError(f"n_classes is {n_classes}, but there is a code {greatest}.")
-    return codes, greatest + 1 if n_classes is None else n_classes
+    row_weights = checked_weights(weights, len(X))
+    used = row_weights > 0
+    classes = np.arange(greatest + 1 if n_classes is None else n_classes)
+    target = (codes[used] == classes[:, None]).astype(np.float64)
+    return X[used], target, row_weights[used], used

@@ -9,7 +9,7 @@ Ghahramani (2015), AISTATS.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from scipy.special import log_ndtr
 
 from parsimon._typing import Array, Indices
 from parsimon.inference._covariance import Covariance, symmetric_gradient, weighted_gradient
-from parsimon.inference.likelihoods import mills_ratio
+from parsimon.inference.likelihoods import hermite_rule, legendre_rule, mills_ratio
 from parsimon.inference.posterior import Latent
 from parsimon.linalg import jittered_cholesky
 
@@ -64,14 +64,14 @@ def expected_log_likelihood(latent: Latent, y: Array) -> Expected:
 
 
 def _narrow(mean: Array, sd: Array) -> Array:
-    nodes, weights = _hermite(20)
+    nodes, weights = hermite_rule(20)
     return _averages(mean + sd * nodes[:, None], np.broadcast_to(weights[:, None], (20, len(mean))))
 
 
 def _wide(mean: Array, sd: Array) -> Array:
     low, high = mean - 8 * sd, mean + 8 * sd
     edges = np.stack([low, np.clip(-6.0, low, high), np.clip(FLAT, low, high)])
-    nodes, weights = _legendre(28)
+    nodes, weights = legendre_rule(28)
     half = np.diff(edges, axis=0) / 2
     u = (edges[:-1, None] + half[:, None] * (1 + nodes[:, None]) - mean) / sd
     density = np.exp(-0.5 * u**2) * weights[:, None] * (half / sd)[:, None] / np.sqrt(2 * np.pi)
@@ -84,17 +84,6 @@ def _averages(f: Array, weights: Array) -> Array:
     ratio = mills_ratio(f)
     moments = (log_ndtr(f), ratio, ratio * (f + ratio))
     return np.stack([np.einsum("ij,ij->j", weights, moment) for moment in moments])
-
-
-@cache
-def _hermite(n_nodes: int) -> tuple[Array, Array]:
-    nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
-    return nodes, weights / np.sqrt(2 * np.pi)
-
-
-@cache
-def _legendre(n_nodes: int) -> tuple[Array, Array]:
-    return np.polynomial.legendre.leggauss(n_nodes)
 
 
 # Added to the inducing points' covariance, relative to its mean diagonal. Inducing variables may

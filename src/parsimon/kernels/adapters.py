@@ -88,11 +88,11 @@ class FunctionKernel(Leaf):
         return ("variance", "parameters") if len(self.parameters) else ("variance",)
 
     def _similarity(self, X: Array, Y: Array) -> Array:
-        return self._called(self._taken(X), self._taken(Y), self.parameters)
+        return self._call(self._taken(X), self._taken(Y), self.parameters)
 
     def _self_similarity(self, X: Array) -> Array:
         rows = self._taken(X)
-        pairs = [self._called(row, row, self.parameters)[0, 0] for row in rows[:, None]]
+        pairs = [self._call(row, row, self.parameters)[0, 0] for row in rows[:, None]]
         return np.array(pairs, dtype=np.float64)
 
     def _value(self, s: Array, out: Array | None = None) -> Array:
@@ -105,7 +105,7 @@ class FunctionKernel(Leaf):
         for place in range(len(self.parameters)):
             step = _STEP * (np.arange(len(logarithms)) == place)
             above, below = (tuple(np.exp(logarithms + sign * step)) for sign in (1, -1))
-            change = self._called(X, Y, above) - self._called(X, Y, below)
+            change = self._call(X, Y, above) - self._call(X, Y, below)
             rows[place] = self.variance * change / (2 * _STEP)
 
     def _fill_diagonal(self, X: Array, out: Array) -> Array:
@@ -119,7 +119,7 @@ class FunctionKernel(Leaf):
 
     def _range_parameters(self, scale: DataScale) -> list[Range]:
         del scale
-        return [(one / _REACH, one, one * _REACH) for one in self.parameters]
+        return [(value / _REACH, value, value * _REACH) for value in self.parameters]
 
     def _input_gradient(self, X: Array, Y: Array) -> tuple[Array, Array]:
         gram = self._gram(X, Y)
@@ -133,7 +133,7 @@ class FunctionKernel(Leaf):
             slopes[:, :, column] = (above - self._gram(moved, Y)) / (2 * step)
         return gram, slopes
 
-    def _called(self, X: Array, Y: Array, parameters: tuple[float, ...]) -> Array:
+    def _call(self, X: Array, Y: Array, parameters: tuple[float, ...]) -> Array:
         found = np.array(self.function(X, Y, *parameters), dtype=np.float64)
         if found.shape != (len(X), len(Y)):
             raise InvalidInputError(
@@ -306,14 +306,14 @@ def from_sklearn(kernel: "ScikitKernel", columns: Any = None) -> Kernel:
     >>> from_sklearn(2.0 * RBF(3.0))
     SquaredExponential(columns=None, lengthscale=3.0, variance=2.0, fixed=())
     """
-    return simplify(_translated(kernel, columns))
+    return simplify(_translate(kernel, columns))
 
 
-def _translated(kernel: "ScikitKernel", columns: Any) -> Kernel:
+def _translate(kernel: "ScikitKernel", columns: Any) -> Kernel:
     from sklearn.gaussian_process import kernels as scikit
 
     if isinstance(kernel, scikit.Sum | scikit.Product):
-        left, right = _translated(kernel.k1, columns), _translated(kernel.k2, columns)
+        left, right = _translate(kernel.k1, columns), _translate(kernel.k2, columns)
         return left + right if isinstance(kernel, scikit.Sum) else left * right
     if isinstance(kernel, scikit.ConstantKernel):
         return Constant(kernel.constant_value, fixed=_fixed(kernel, constant_value="variance"))
@@ -329,8 +329,7 @@ def _translated(kernel: "ScikitKernel", columns: Any) -> Kernel:
     if isinstance(kernel, scikit.RBF):  # Matern is a subclass of it.
         return _radial(kernel, columns)
     if isinstance(getattr(kernel, "kernel", None), Kernel):
-        own: Kernel = kernel.kernel
-        return own
+        return kernel.kernel
     raise InvalidInputError(_refusal(kernel))
 
 

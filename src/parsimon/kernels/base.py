@@ -89,8 +89,7 @@ class Kernel(ABC):
         Made for pivoted Cholesky, which calls it once for each pivot: X is a float matrix that
         was checked before.
         """
-        column: Array = self._gram(X, X[index : index + 1])[:, 0]
-        return column
+        return self._gram(X, X[index : index + 1])[:, 0]
 
     def gradients(self, X: Any, Y: Any = None) -> tuple[Array, Array]:
         """Return the Gram matrix (n, m) and its derivatives for `theta`, shape (p, n, m)."""

@@ -41,7 +41,7 @@ def canonical(kernel: Kernel, *, tie_variances: bool = True) -> Kernel:
     if not isinstance(kernel, Combination):
         return kernel
     terms = [canonical(term, tie_variances=tie_variances) for term in kernel.terms]
-    return _combined(type(kernel), terms, tie_variances=tie_variances)
+    return _combine(type(kernel), terms, tie_variances=tie_variances)
 
 
 def simplify(kernel: Kernel, *, tie_variances: bool = True) -> Kernel:
@@ -67,7 +67,7 @@ def simplify(kernel: Kernel, *, tie_variances: bool = True) -> Kernel:
     flat = [part for term in terms for part in _flat(type(kernel), term)]
     merged = _merge_sum(flat) if isinstance(kernel, Sum) else _merge_product(flat)
     if len(merged) > 1:
-        return _combined(type(kernel), merged, tie_variances=tie_variances)
+        return _combine(type(kernel), merged, tie_variances=tie_variances)
     # A sum that absorbed a constant may hold products that are not sorted any more.
     return canonical(merged[0], tie_variances=tie_variances)
 
@@ -78,7 +78,7 @@ def sum_of_products(kernel: Kernel) -> tuple[Kernel, ...]:
     Each is simplified; the sum of their Gram matrices is that of the kernel. Equal structures
     stay apart.
     """
-    summands = (_multiplied(factors) for factors in _distribute(kernel))
+    summands = (_multiply(factors) for factors in _distribute(kernel))
     return tuple(sorted((simplify(summand) for summand in summands), key=sort_key))
 
 
@@ -99,11 +99,6 @@ def structure(kernel: Kernel) -> Hashable:
     settings = tuple(getattr(leaf, name) for name in leaf.settings)
     shared = tuple(not isinstance(getattr(leaf, name), tuple) for name in leaf.several)
     return (type(leaf).__name__, leaf.columns, settings, shared)
-
-
-def same_structure(left: Kernel, right: Kernel) -> bool:
-    """Say whether two kernels are equal but for order, grouping and hyperparameters."""
-    return structure(left) == structure(right)
 
 
 def n_base(kernel: Kernel) -> int:
@@ -149,7 +144,7 @@ def _values(kernel: Kernel) -> tuple[Any, ...]:
     return (*(leaf.numbers(name) for name in names), leaf.fixed)
 
 
-def _combined(
+def _combine(
     operator: type[Combination], terms: Iterable[Kernel], *, tie_variances: bool
 ) -> Kernel:
     """Join, sort and tie terms that are canonical themselves."""
@@ -236,7 +231,7 @@ def _distribute(kernel: Kernel) -> list[tuple[Kernel, ...]]:
     return [(kernel,)]
 
 
-def _multiplied(factors: tuple[Kernel, ...]) -> Kernel:
+def _multiply(factors: tuple[Kernel, ...]) -> Kernel:
     return factors[0] if len(factors) == 1 else Product(factors)
 
 

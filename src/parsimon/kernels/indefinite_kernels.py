@@ -189,8 +189,7 @@ class GaussianCombination(Radial):
 
     def _slope(self, at: LeafValues) -> Array:
         bumps = zip(self._bumps(at.s), self.widths, strict=True)
-        slope: Array = -self.variance * np.add.reduce([bump / width for bump, width in bumps])
-        return slope
+        return -self.variance * np.add.reduce([bump / width for bump, width in bumps])
 
     def _fill_widths(self, rows: Array, at: LeafValues) -> None:
         for row, bump, width in zip(rows, self._bumps(at.s), self.widths, strict=True):

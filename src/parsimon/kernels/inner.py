@@ -26,13 +26,11 @@ class Inner(Leaf):
 
     def _similarity(self, X: Array, Y: Array) -> Array:
         left = self._shifted(X)
-        product: Array = left @ (left if Y is X else self._shifted(Y)).T
-        return product
+        return left @ (left if Y is X else self._shifted(Y)).T
 
     def _self_similarity(self, X: Array) -> Array:
         shifted = self._shifted(X)
-        squares: Array = np.einsum("ij,ij->i", shifted, shifted)
-        return squares
+        return np.einsum("ij,ij->i", shifted, shifted)
 
     def _input_gradient(self, X: Array, Y: Array) -> tuple[Array, Array]:
         s = self._similarity(X, Y)

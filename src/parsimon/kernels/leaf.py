@@ -88,8 +88,7 @@ class Leaf(Kernel):
 
     def replaced(self, **changes: Any) -> Self:
         own: Any = self
-        changed: Self = replace(own, **changes)
-        return changed
+        return replace(own, **changes)
 
     @property
     def is_psd(self) -> bool:

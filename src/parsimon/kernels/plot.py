@@ -53,8 +53,7 @@ def sample_prior(kernel: Kernel, X: Any, n_samples: int = 1, *, random_state: Se
     # The symmetric root does not depend on the signs of eigenvectors, which differ between
     # machines; rounding may leave eigenvalues just below zero.
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
-    draws: Array = generator(random_state).standard_normal((n_samples, len(values))) @ root
-    return draws
+    return generator(random_state).standard_normal((n_samples, len(values))) @ root
 
 
 _CURVE_POINTS = 241

@@ -26,6 +26,19 @@ _MANY_COLUMNS = 16
 _WIDE = 1000
 
 
+def inverse_lengthscale(leaf: Leaf) -> float | Array:
+    """Return one over the lengthscale of all columns, or of each."""
+    lengthscale = leaf.numbers("lengthscale")
+    return 1 / lengthscale[0] if len(lengthscale) == 1 else 1 / np.array(lengthscale)
+
+
+def lengthscale_ranges(leaf: Leaf, scale: DataScale) -> list[Range]:
+    """Return the range of the lengthscale of all columns, or of each."""
+    if len(leaf.numbers("lengthscale")) == 1:
+        return [scale.lengths(leaf.columns)]
+    return [scale.lengths((column,)) for column in scale.chosen(leaf.columns)]
+
+
 class Radial(Leaf):
     """A leaf that sees s = sum over columns of squared differences over squared lengthscales.
 
@@ -36,8 +49,7 @@ class Radial(Leaf):
     per_column: ClassVar[tuple[str, ...]] = ("lengthscale",)
 
     def _inverse_scale(self) -> float | Array:
-        lengthscale = self.numbers("lengthscale")
-        return 1 / lengthscale[0] if len(lengthscale) == 1 else 1 / np.array(lengthscale)
+        return inverse_lengthscale(self)
 
     def _slope(self, at: LeafValues) -> Array:
         raise NotImplementedError
@@ -74,9 +86,7 @@ class Radial(Leaf):
         rows *= -2
 
     def _range_lengthscale(self, scale: DataScale) -> list[Range]:
-        if len(self.numbers("lengthscale")) == 1:
-            return [scale.lengths(self.columns)]
-        return [scale.lengths((column,)) for column in scale.chosen(self.columns)]
+        return lengthscale_ranges(self, scale)
 
     def _input_gradient(self, X: Array, Y: Array) -> tuple[Array, Array]:
         s = self._similarity(X, Y)
@@ -425,8 +435,7 @@ class Laplacian(Columnwise):
     fixed: tuple[str, ...] = field(default=(), kw_only=True)
 
     def _rate(self) -> float | Array:
-        lengthscale = self.numbers("lengthscale")
-        return 1 / lengthscale[0] if len(lengthscale) == 1 else 1 / np.array(lengthscale)
+        return inverse_lengthscale(self)
 
     def _similarity(self, X: Array, Y: Array) -> Array:
         left, right = self._taken(X), self._taken(Y)
@@ -444,6 +453,4 @@ class Laplacian(Columnwise):
         self._fill_inverse_rate(rows, at)
 
     def _range_lengthscale(self, scale: DataScale) -> list[Range]:
-        if len(self.numbers("lengthscale")) == 1:
-            return [scale.lengths(self.columns)]
-        return [scale.lengths((column,)) for column in scale.chosen(self.columns)]
+        return lengthscale_ranges(self, scale)

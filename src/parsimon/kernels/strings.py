@@ -96,24 +96,22 @@ class Spectrum:
 
     def _squares(self, strings: list[str]) -> Array:
         """Return the squared length of each string's own vector of counts, shape (n,)."""
-        return np.array(
-            [sum(count**2 for count in Counter(self._pieces(one)).values()) for one in strings],
-            dtype=np.float64,
-        )
+        counts = [Counter(self._pieces(string)).values() for string in strings]
+        return np.array([sum(n**2 for n in own) for own in counts], dtype=np.float64)
 
     def _counts(self, strings: list[str], known: dict[str, int] | None = None) -> Any:
         """Return a sparse table of counts, of the known k-mers or of those that occur."""
         known = self._vocabulary(strings) if known is None else known
         places = [
-            [known[piece] for piece in self._pieces(one) if piece in known] for one in strings
+            [known[piece] for piece in self._pieces(string) if piece in known] for string in strings
         ]
-        rows = np.repeat(np.arange(len(strings)), [len(one) for one in places])
-        columns = np.array([place for one in places for place in one], dtype=np.intp)
+        rows = np.repeat(np.arange(len(strings)), [len(row) for row in places])
+        columns = np.array([place for row in places for place in row], dtype=np.intp)
         shape = (len(strings), len(known))
         return sparse.csr_array((np.ones(len(columns)), (rows, columns)), shape=shape)
 
     def _vocabulary(self, strings: Iterable[str]) -> dict[str, int]:
-        found = sorted({piece for one in strings for piece in self._pieces(one)})
+        found = sorted({piece for string in strings for piece in self._pieces(string)})
         return {piece: place for place, piece in enumerate(found)}
 
     def _pieces(self, string: str) -> list[str]:

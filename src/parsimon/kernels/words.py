@@ -1,4 +1,4 @@
-"""A kernel in words: plain text, LaTeX, speech, one word, and names of hyperparameters.
+"""A kernel in words: plain text, speech, one word, and names of hyperparameters.
 
 Columns are numbered from 1, as in print; give `names` to write the names of a table instead.
 """
@@ -13,20 +13,6 @@ from parsimon.kernels.form import sum_of_products
 from parsimon.kernels.leaf import Leaf, as_leaf
 
 Names = Sequence[str] | None
-
-_LATEX_SPECIAL = {
-    "\\": r"\backslash ",
-    "{": r"\{",
-    "}": r"\}",
-    "_": r"\_",
-    "%": r"\%",
-    "&": r"\&",
-    "#": r"\#",
-    "$": r"\$",
-    "~": r"\sim ",
-    "^": r"\wedge ",
-    " ": r"\ ",
-}
 
 
 def plain(kernel: Kernel, names: Names = None) -> str:
@@ -49,29 +35,7 @@ def plain(kernel: Kernel, names: Names = None) -> str:
             return f"{leaf.symbol}_{','.join(columns)}"
         return f"{leaf.symbol}({', '.join(columns)})"
 
-    return _expression(kernel, write, "×", ("(", ")"))
-
-
-def latex(kernel: Kernel, names: Names = None) -> str:
-    r"""Return the expression for LaTeX's mathematics, without dollar signs.
-
-    Examples
-    --------
-    >>> from parsimon.kernels import SquaredExponential as SE
-    >>> print(latex(SE(0) * (SE(1) + SE(2))))
-    \mathrm{SE}_{1} \times \left(\mathrm{SE}_{2} + \mathrm{SE}_{3}\right)
-    """
-
-    def write(leaf: Leaf) -> str:
-        symbol = rf"\mathrm{{{leaf.symbol}}}"
-        if not leaf.columns:
-            return symbol
-        columns = ",".join(_column_names(leaf, names, "{}"))
-        if names is not None:
-            columns = rf"\mathrm{{{_escaped(columns)}}}"
-        return f"{symbol}_{{{columns}}}"
-
-    return _expression(kernel, write, r"\times", (r"\left(", r"\right)"))
+    return _expression(kernel, write)
 
 
 def spoken(kernel: Kernel, names: Names = None) -> str:
@@ -120,16 +84,14 @@ def name_theta(kernel: Kernel, names: Names = None) -> tuple[str, ...]:
     return tuple(unique)
 
 
-def _expression(
-    kernel: Kernel, write: Callable[[Leaf], str], times: str, brackets: tuple[str, str]
-) -> str:
+def _expression(kernel: Kernel, write: Callable[[Leaf], str]) -> str:
     if not isinstance(kernel, Combination):
         return write(as_leaf(kernel))
-    texts = [_expression(term, write, times, brackets) for term in kernel.terms]
+    texts = [_expression(term, write) for term in kernel.terms]
     if isinstance(kernel, Sum):
         return " + ".join(texts)
-    return f" {times} ".join(
-        f"{brackets[0]}{text}{brackets[1]}" if isinstance(term, Sum) else text
+    return " × ".join(
+        f"({text})" if isinstance(term, Sum) else text
         for text, term in zip(texts, kernel.terms, strict=True)
     )
 
@@ -161,7 +123,7 @@ def _theta_names(kernel: Kernel, names: Names, scope: str | None) -> Iterator[st
             yield from _theta_names(term, names, None)
         return
     if isinstance(kernel, Product):
-        whole = _expression(kernel, lambda leaf: _label(leaf, names), "×", ("(", ")"))
+        whole = _expression(kernel, lambda leaf: _label(leaf, names))
         free = [term for term in kernel.terms if term.scale_is_free]
         for term in kernel.terms:
             # The variance of the one factor that has one is the variance of the product.
@@ -211,7 +173,3 @@ def _column_name(column: int, names: Names, unnamed: str) -> str:
             "were given."
         )
     return str(names[column])
-
-
-def _escaped(text: str) -> str:
-    return "".join(_LATEX_SPECIAL.get(character, character) for character in text)

@@ -7,8 +7,7 @@ may round differently.
 
 from collections.abc import Callable
 from itertools import pairwise
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,7 +33,7 @@ class Evaluated(NamedTuple):
     violation: Array
 
 
-class EvaluationPool:
+class EvaluationPool(Workers):
     """Calls the user's function on pieces of populations; a context that keeps its workers.
 
     evaluate: ``evaluate(rows)``, or ``evaluate(rows, seeds)`` if `stochastic`.
@@ -58,19 +57,7 @@ class EvaluationPool:
             raise InvalidInputError(f"evaluate must be callable, got {type(evaluate).__name__}.")
         self.evaluate, self.stochastic = evaluate, stochastic
         self.chunk_size = check_count("chunk_size", chunk_size)
-        self._workers = Workers(n_jobs)
-
-    def __enter__(self) -> Self:
-        self._workers.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._workers.__exit__(kind, error, trace)
+        super().__init__(n_jobs)
 
     def __call__(
         self, population: AnyArray, *, n_iter: int, deadline: Deadline = None
@@ -82,7 +69,7 @@ class EvaluationPool:
             (self.evaluate, population[i:j], self._seeds(n_iter, i, j), n_iter, i)
             for i, j in bounds
         )
-        results = list(self._workers.map(evaluate_chunk, calls, deadline=deadline))
+        results = list(self.map(evaluate_chunk, calls, deadline=deadline))
         if len(results) < len(bounds):
             raise OutOfTime
         pieces = [_checked(result, j - i) for result, (i, j) in zip(results, bounds, strict=True)]

@@ -8,7 +8,7 @@ the result is the same.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -64,7 +64,8 @@ class Archive:
     ) -> None:
         self.directions = Directions.of(names, maximise)
         self._n_objectives = len(self.directions)
-        self._index = _new_index(len(self.directions), keep_ties=check_ties(ties))
+        index = _BoxIndex if _compiled.numba_is_installed() else _PlainIndex
+        self._index = index(len(self.directions), keep_ties=check_ties(ties))
         self._solutions: dict[int, Any] = {}
         self._sign = self.directions.sign if any(self.directions.maximise) else None
 
@@ -159,25 +160,8 @@ _NOBODY = np.empty(0, dtype=np.int64)
 _NOBODY.flags.writeable = False
 
 
-class _Index(Protocol):
-    """Members by value and running number; everything is minimised."""
-
-    @property
-    def size(self) -> int: ...
-    @property
-    def n_offered(self) -> int: ...
-    def insert(self, batch: Array) -> Insertion: ...
-    def members(self) -> tuple[Array, AnyArray]: ...
-
-
-def _new_index(n_objectives: int, *, keep_ties: bool) -> _Index:
-    if _compiled.numba_is_installed():
-        return _BoxIndex(n_objectives, keep_ties=keep_ties)
-    return _PlainIndex(n_objectives, keep_ties=keep_ties)
-
-
 class _PlainIndex:
-    """Filter members and batch together again each time."""
+    """Members by value and number, minimised: filtered again with each batch."""
 
     def __init__(self, n_objectives: int, *, keep_ties: bool) -> None:
         self._values, self._numbers = np.empty((0, n_objectives)), np.empty(0, dtype=np.int64)

@@ -105,7 +105,11 @@ def choose(front: Front, rule: Rule = "knee", figures: Figures | None = None) ->
         return front[int(rule(front))].index
     text = str(rule).strip()
     if text.lstrip("-").isdigit():
-        return _indexed(front, text)
+        if not -len(front) <= int(text) < len(front):
+            raise InvalidInputError(
+                f"There is no solution {text}; the front has {len(front)}, counted from 0."
+            )
+        return front[int(text)].index
     return _Choice.of(front, figures or Figures()).chosen(text)
 
 
@@ -144,14 +148,6 @@ def check_rule(rule: Rule, names: Sequence[str], own: Sequence[str] = ()) -> Non
     figures = Figures(columns, error=names[0], size=(names[0],), n_rows=1.0)
     with suppress(EmptyFrontError):
         choose(stand_in, text, figures)
-
-
-def _indexed(front: Front, text: str) -> int:
-    if not -len(front) <= int(text) < len(front):
-        raise InvalidInputError(
-            f"There is no solution {text}; the front has {len(front)}, counted from 0."
-        )
-    return front[int(text)].index
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,7 @@ def unit_scaled(values: Array) -> Array:
     """Return each column scaled to [0, 1]; a constant column becomes 0."""
     best = values.min(axis=0)
     width = values.max(axis=0) - best
-    scaled: Array = (values - best) / np.where(width > 0, width, 1.0)
-    return scaled
+    return (values - best) / np.where(width > 0, width, 1.0)
 
 
 def chord_knee(values: Array) -> int:

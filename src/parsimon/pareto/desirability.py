@@ -121,8 +121,7 @@ class HarringtonOneSided:
         )
         slope = (at_high - at_low) / (self.high - self.low)
         exponent = np.clip(at_low + slope * (values - self.low), -700.0, None)
-        curve: Array = np.exp(-np.exp(-exponent))
-        return curve
+        return np.exp(-np.exp(-exponent))
 
 
 @dataclass(frozen=True)
@@ -148,8 +147,7 @@ class HarringtonTwoSided:
 
     def __call__(self, values: Array) -> Array:
         z = (2 * values - (self.high + self.low)) / (self.high - self.low)
-        bell: Array = np.exp(-(np.abs(z) ** self.shape))
-        return bell
+        return np.exp(-(np.abs(z) ** self.shape))
 
 
 def desirability_index(
@@ -165,22 +163,20 @@ def desirability_index(
         raise InvalidInputError(
             f"weights must be {len(functions)} positive numbers, got {share.tolist()}."
         )
-    index: Array = np.prod(shares ** (share / share.sum()), axis=1)
-    return index
+    return np.prod(shares ** (share / share.sum()), axis=1)
 
 
 def as_desirability(wish: Any, name: str) -> Desirability:
     """Return `wish` as a desirability: one already, (worst, best), or (low, target, high)."""
     if callable(wish):
-        made: Desirability = wish
-        return made
+        return wish
     makers: Mapping[int, Any] = {2: OneSided, 3: TwoSided}
     if not isinstance(wish, Sequence) or len(wish) not in makers:
         raise InvalidInputError(
             f"The wish for {name!r} must be a desirability, (worst, best) or "
             f"(low, target, high); got {wish!r}."
         )
-    return makers[len(wish)](*wish)  # type: ignore[no-any-return]
+    return makers[len(wish)](*wish)
 
 
 def _check_positive(name: str, value: float) -> None:
@@ -193,11 +189,9 @@ class Guide(Protocol):
 
     def __call__(self, values: Array, levels: Indices) -> Array:
         """Return one score for each row, larger being better within a level."""
-        ...
 
     def shortfall(self, values: Array) -> float:
         """Return how far a set of values is from what is wanted, for the stall stop."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -268,8 +262,7 @@ class ReferencePoints:
             )
         weights = np.ones(points.shape[1]) if self.weights is None else np.asarray(self.weights)
         differences = (values[:, None, :] - points[None, :, :]) / width
-        distances: Array = np.sqrt((weights / weights.sum() * differences**2).sum(axis=2))
-        return distances
+        return np.sqrt((weights / weights.sum() * differences**2).sum(axis=2))
 
     def _preferences(self, scaled: Array, distances: Array) -> Array:
         """Return the best rank over the points, raised beyond all others for cleared rows."""

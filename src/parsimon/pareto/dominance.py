@@ -68,8 +68,7 @@ def nondominated_rows(matrix: Array, *, keep_ties: bool = True) -> Mask:
     if matrix.shape[1] == 1:
         best: Mask = matrix[:, 0] == matrix[:, 0].min()
         return best if keep_ties else best & (np.arange(len(best)) == best.argmax())
-    mask: Mask = moocore.is_nondominated(matrix, keep_weakly=keep_ties).astype(np.bool_)
-    return mask
+    return moocore.is_nondominated(matrix, keep_weakly=keep_ties).astype(np.bool_)
 
 
 def check_ties(ties: str) -> bool:
@@ -97,8 +96,7 @@ def dominance_ranks(values: Array, violation: Array | None = None) -> Indices:
 def _levels(values: Array) -> Indices:
     if values.shape[1] == 1:  # moocore wants two objectives or more
         return np.unique(values[:, 0], return_inverse=True)[1].astype(np.intp)
-    ranks: Indices = moocore.pareto_rank(values).astype(np.intp)
-    return ranks
+    return moocore.pareto_rank(values).astype(np.intp)
 
 
 def crowding_distance(
@@ -186,8 +184,7 @@ def maximin_distance(
     scaled = values / np.where(high > low, high - low, 1.0) if normalise else values
     n_keep = n if n_keep is None else n_keep
     if levels is None or (levels == levels[0]).all():
-        nearest: Array = np.sqrt(farthest_first(scaled, values.argmin(axis=0), min(n, n_keep)))
-        return nearest
+        return np.sqrt(farthest_first(scaled, values.argmin(axis=0), min(n, n_keep)))
     distance = np.empty(n)
     for level in np.unique(levels):
         rows = (levels == level).nonzero()[0]
@@ -331,8 +328,7 @@ def row_keys(population: AnyArray) -> AnyArray:
     )
     # Round numbers differ in their high bits only, which a product modulo 2**64 would lose.
     mixed = words ^ (words >> np.uint64(32))
-    keys: AnyArray = (mixed * _weights(population.shape[1])).sum(axis=1)
-    return keys
+    return (mixed * _weights(population.shape[1])).sum(axis=1)
 
 
 @lru_cache(maxsize=16)

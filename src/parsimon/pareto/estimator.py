@@ -6,6 +6,7 @@ pictures and prediction are written here once.
 """
 
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from sklearn.base import BaseEstimator
@@ -29,6 +30,15 @@ def _predicts(method: str) -> Any:
         return hasattr(search.best_estimator_, method)
 
     return available_if(has)
+
+
+def with_columns(frame: Any, columns: Mapping[str, Any]) -> Any:
+    """Return a data frame of pandas or polars with more columns."""
+    if hasattr(frame, "assign"):
+        return frame.assign(**columns)
+    import polars
+
+    return frame.with_columns(**{name: polars.Series(own) for name, own in columns.items()})
 
 
 class FrontEstimator(BaseEstimator):
@@ -103,13 +113,7 @@ class FrontEstimator(BaseEstimator):
 
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
         """Return a data frame, one row for each solution, with all that is known of it."""
-        frame = self.front_.to_frame(backend)
-        columns = self._figures.columns
-        if backend == "polars":
-            import polars
-
-            return frame.with_columns(**{name: polars.Series(a) for name, a in columns.items()})
-        return frame.assign(**columns)
+        return with_columns(self.front_.to_frame(backend), self._figures.columns)
 
     def plot(self, *, chosen: Rule | None = None, ax: "Axes | None" = None, **options: Any) -> Any:
         """Draw the front and mark a solution, that which `predict` uses by default.
@@ -130,17 +134,14 @@ class FrontEstimator(BaseEstimator):
     def predict(self, X: Any) -> AnyArray:
         """Return what the default solution predicts for each row, shape (m,)."""
         check_is_fitted(self)
-        predicted: AnyArray = self.best_estimator_.predict(X)
-        return predicted
+        return self.best_estimator_.predict(X)
 
     @_predicts("predict_proba")
     def predict_proba(self, X: Any) -> Array:
         """Return the class probabilities of the default solution, shape (m, n_classes)."""
-        probability: Array = self.best_estimator_.predict_proba(X)
-        return probability
+        return self.best_estimator_.predict_proba(X)
 
     @_predicts("decision_function")
     def decision_function(self, X: Any) -> Array:
         """Return the decision values of the default solution."""
-        decision: Array = self.best_estimator_.decision_function(X)
-        return decision
+        return self.best_estimator_.decision_function(X)

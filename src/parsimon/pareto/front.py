@@ -87,6 +87,8 @@ def _listed(parts: Sequence[str]) -> str:
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
+# Of the JSON that a front is written as.
+_VERSION = 1
 Solutions = Sequence[Any] | Callable[[int], Any]
 
 
@@ -374,7 +376,7 @@ class Front:
             np.concatenate([self.values, other.values]),
             self.names,
             maximise=self.directions.maximised,
-            solutions=_joined(self, other),
+            solutions=_Joined(self, other) if self.has_solutions and other.has_solutions else None,
         )
 
     def project(self, names: Sequence[str]) -> "Front":
@@ -416,12 +418,48 @@ class Front:
             data (numbers, text, lists, dictionaries, arrays); fitted models are left out. Save
             those with skops.
         """
-        return front_to_json(self, solutions=solutions)
+        content: dict[str, Any] = {
+            "parsimon": "front",
+            "version": _VERSION,
+            "objectives": [
+                {"name": name, "direction": "maximise" if up else "minimise"}
+                for name, up in zip(self.names, self.directions.maximise, strict=True)
+            ],
+            "rows": self.rows.tolist(),
+            "values": self.values.tolist(),
+        }
+        if self.has_solutions and solutions is not False:
+            try:
+                content["solutions"] = [_plain(self.solution(i)) for i in range(len(self))]
+            except (TypeError, ValueError) as error:
+                if solutions:
+                    raise InvalidInputError(
+                        f"The solutions are not plain data ({error}); write without them "
+                        "(solutions=False) and save the models with skops."
+                    ) from error
+        return json.dumps(content, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Front":
         """Return the front that `to_json` wrote."""
-        return front_from_json(text)
+        try:
+            content = read_json(text)
+            if content["parsimon"] != "front" or content["version"] != _VERSION:
+                raise InvalidInputError("another kind or version of file")
+            names = [objective["name"] for objective in content["objectives"]]
+            up = [o["name"] for o in content["objectives"] if o["direction"] == "maximise"]
+            rows = np.array(content["rows"], dtype=np.intp)
+            values = objective_table(content["values"], len(names))
+            solutions = content.get("solutions")
+            kept = None if solutions is None else dict(zip(rows.tolist(), solutions, strict=True))
+            if len(rows) != len(values):
+                raise InvalidInputError("rows and values differ in length")
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise InvalidInputError(
+                f"This is not a front written by Front.to_json ({error})."
+            ) from error
+        by_row = None if kept is None else kept.__getitem__
+        return restore(Directions.of(names, up), values, rows, by_row)
 
     def describe(self) -> str:
         """Return a sentence or two about the front, in words."""
@@ -476,11 +514,6 @@ def restore(
     return made
 
 
-def _joined(first: Front, second: Front) -> Solutions | None:
-    has_all = first._solutions is not None and second._solutions is not None
-    return _Joined(first, second) if has_all else None
-
-
 @dataclass(frozen=True, eq=False)
 class _Joined:
     """Finds a solution of two fronts together; a value, so that their union can be pickled."""
@@ -491,55 +524,6 @@ class _Joined:
     def __call__(self, row: int) -> Any:
         before = len(self.first)
         return self.first.solution(row) if row < before else self.second.solution(row - before)
-
-
-_VERSION = 1
-
-
-def front_to_json(front: Front, *, solutions: bool | None = None) -> str:
-    """Return the text that `front_from_json` reads; see `Front.to_json`."""
-    content: dict[str, Any] = {
-        "parsimon": "front",
-        "version": _VERSION,
-        "objectives": [
-            {"name": name, "direction": "maximise" if up else "minimise"}
-            for name, up in zip(front.names, front.directions.maximise, strict=True)
-        ],
-        "rows": front.rows.tolist(),
-        "values": front.values.tolist(),
-    }
-    if front.has_solutions and solutions is not False:
-        try:
-            content["solutions"] = [_plain(front.solution(i)) for i in range(len(front))]
-        except (TypeError, ValueError) as error:
-            if solutions:
-                raise InvalidInputError(
-                    f"The solutions are not plain data ({error}); write without them "
-                    "(solutions=False) and save the models with skops."
-                ) from error
-    return json.dumps(content, allow_nan=False)
-
-
-def front_from_json(text: str) -> Front:
-    """Return the front that `front_to_json` wrote."""
-    try:
-        content = read_json(text)
-        if content["parsimon"] != "front" or content["version"] != _VERSION:
-            raise InvalidInputError("another kind or version of file")
-        names = [objective["name"] for objective in content["objectives"]]
-        up = [o["name"] for o in content["objectives"] if o["direction"] == "maximise"]
-        rows = np.array(content["rows"], dtype=np.intp)
-        values = objective_table(content["values"], len(names))
-        solutions = content.get("solutions")
-        kept = None if solutions is None else dict(zip(rows.tolist(), solutions, strict=True))
-        if len(rows) != len(values):
-            raise InvalidInputError("rows and values differ in length")
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise InvalidInputError(
-            f"This is not a front written by Front.to_json ({error})."
-        ) from error
-    by_row = None if kept is None else kept.__getitem__
-    return restore(Directions.of(names, up), values, rows, by_row)
 
 
 def _plain(solution: Any) -> Any:

@@ -6,7 +6,7 @@ Read `nsga2` for what it does for a user, `NSGA2` for one generation.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -23,13 +23,12 @@ from parsimon.pareto.run import Callback, SearchOptions
 from parsimon.pareto.search import (
     Best,
     Proposal,
+    Search,
     SearchResult,
     State,
     as_names,
     check_start,
     crossed_and_mutated,
-    describe_start,
-    first_population,
     search_generations,
 )
 from parsimon.pareto.space import Space
@@ -202,7 +201,7 @@ class NSGA2State(State):
 
 
 @dataclass(frozen=True, eq=False)
-class NSGA2:
+class NSGA2(Search[NSGA2State]):
     """The settings of NSGA-II, and one generation of it as `ask` and `tell`.
 
     mating: "tournament", or "random" for a permutation.
@@ -211,6 +210,7 @@ class NSGA2:
         taken; "auto" takes gaps for two objectives.
     """
 
+    state_type: ClassVar = NSGA2State
     space: Space
     start: AnyArray | None
     population_size: int
@@ -230,12 +230,9 @@ class NSGA2:
         check_choice("crowding", self.crowding, ("auto", "gaps", "maximin"))
         check_choice("offspring", self.offspring, ("mutated", "crossed_and_mutated"))
 
-    def settings(self) -> dict[str, str]:
+    def own_settings(self) -> dict[str, str]:
         return {
             "search": "nsga2",
-            "space": self.space.describe(),
-            "start": describe_start(self.start),
-            "population_size": describe_option(self.population_size),
             "crossover": describe_option(self.crossover),
             "mutation": describe_option(self.mutation),
             "mating": self.mating,
@@ -245,11 +242,8 @@ class NSGA2:
             "guide": describe_option(self.guide),
         }
 
-    def first(self, rng: np.random.Generator) -> AnyArray:
-        return first_population(self.space, self.start, self.population_size, rng)
-
     def begin(self, population: AnyArray, evaluated: Evaluated) -> NSGA2State:
-        return self._survived(population, evaluated, row_keys(population))
+        return self._select(population, evaluated, row_keys(population))
 
     def ask(self, state: NSGA2State, rng: np.random.Generator) -> Proposal:
         parents = state.population[self._mates(state, rng)]
@@ -268,7 +262,7 @@ class NSGA2:
         )
         population = np.concatenate((state.population, proposal.children))
         keys = np.concatenate((state.keys, row_keys(proposal.children)))
-        return self._survived(population, merged, keys, before=state)
+        return self._select(population, merged, keys, before=state)
 
     def best(self, state: NSGA2State) -> Best:
         rows = np.flatnonzero(self._front(state))
@@ -290,9 +284,6 @@ class NSGA2:
             violation = violation[:1]
         return np.column_stack((values, violation))
 
-    def restore(self, arrays: dict[str, AnyArray]) -> NSGA2State:
-        return NSGA2State.from_arrays(arrays)
-
     def _mates(self, state: NSGA2State, rng: np.random.Generator) -> Indices:
         n = len(state.population)
         if self.mating == "random":
@@ -300,10 +291,9 @@ class NSGA2:
         a, b = (rng.random((2, self.population_size)) * n).astype(np.intp)
         level, room = state.levels, state.preference
         b_wins: Mask = (level[b] < level[a]) | ((level[b] == level[a]) & (room[b] > room[a]))
-        winners: Indices = np.where(b_wins, b, a)
-        return winners
+        return np.where(b_wins, b, a)
 
-    def _survived(
+    def _select(
         self,
         population: AnyArray,
         evaluated: Evaluated,
@@ -329,13 +319,13 @@ class NSGA2:
             violation=violation[rows],
             n_iter=0 if before is None else before.n_iter + 1,
             n_evaluations=len(population) - n_old + (before.n_evaluations if before else 0),
-            step=StepSize() if before is None else self._stepped(before, rows, len(population)),
+            step=StepSize() if before is None else self._adapt_step(before, rows, len(population)),
             levels=levels,
             preference=preference,
             keys=keys[rows],
         )
 
-    def _stepped(self, before: NSGA2State, survivors: Indices, n_all: int) -> StepSize:
+    def _adapt_step(self, before: NSGA2State, survivors: Indices, n_all: int) -> StepSize:
         """Return the step after counting children that survived."""
         rule, n_old = step_rule(self.mutation), len(before.population)
         if rule is None:
@@ -353,8 +343,7 @@ class NSGA2:
         return self.crowding
 
     def _front(self, state: NSGA2State) -> Mask:
-        front: Mask = state.levels == state.levels[0]
-        return front
+        return state.levels == state.levels[0]
 
     def _signs(self, m: int) -> Array:
         return Directions.of(m if self.names is None else self.names, self.maximise).sign

@@ -102,8 +102,7 @@ def _staircase(values: Array, directions: Directions) -> Array:
     order = np.lexsort((minimised[:, 1], minimised[:, 0]))
     steps = np.repeat(minimised[order], 2, axis=0)
     # From each point along the first objective at constant second, then down to the next point.
-    corners: Array = np.column_stack([steps[1:, 0], steps[:-1, 1]]) * directions.sign
-    return corners
+    return np.column_stack([steps[1:, 0], steps[:-1, 1]]) * directions.sign
 
 
 def _mark(ax: "Axes", point: tuple[float, float], caption: str) -> None:
@@ -174,8 +173,7 @@ def _three_dimensional(
             va="top",
             **_CAPTION,
         )
-    made: Axes = cube
-    return made
+    return cube
 
 
 def _parallel(
@@ -203,27 +201,13 @@ def _parallel(
             )
     best = np.where(directions.maximise, values.max(axis=0), values.min(axis=0))
     worst = np.where(directions.maximise, values.min(axis=0), values.max(axis=0))
+    style: dict[str, Any] = {"textcoords": "offset points", "color": GREY, "fontsize": 10}
     for place in places:
         ax.axvline(place, color=GREY, linewidth=0.9, alpha=0.7, zorder=1)
-        ax.annotate(
-            write_number(best[place]),
-            (place, 1),
-            xytext=(0, 7),
-            textcoords="offset points",
-            ha="center",
-            color=GREY,
-            fontsize=10,
-        )
-        ax.annotate(
-            write_number(worst[place]),
-            (place, 0),
-            xytext=(0, -7),
-            textcoords="offset points",
-            ha="center",
-            va="top",
-            color=GREY,
-            fontsize=10,
-        )
+        for value, level, side in ((best[place], 1, "baseline"), (worst[place], 0, "top")):
+            away = (0, 7 if level else -7)
+            text = write_number(value)
+            ax.annotate(text, (place, level), xytext=away, ha="center", va=side, **style)
     ax.set_xticks(places, [_axis_label(directions, j, newline=True) for j in places])
     ax.tick_params(axis="x", length=0, pad=20)
     ax.set_yticks([])

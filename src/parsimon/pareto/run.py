@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -65,65 +65,45 @@ class Process(Protocol[S, R_co]):
     A process holds settings, and where it stands is its state. If `keeps_states`, a state that
     was returned never changes, so that Ctrl-C loses no more than the step it came in; otherwise
     the process may return itself, and after Ctrl-C nothing is saved.
+
+    With a checkpoint it also has ``to_arrays(state)``, all that decides how it goes on from a state
+    as a dictionary of arrays, and ``restore(arrays)``, the state that these make.
     """
 
     @property
     def title(self) -> str:
         """What the progress bar says."""
-        ...
 
     @property
     def keeps_states(self) -> bool:
         """Whether states never change."""
-        ...
 
     def settings(self) -> dict[str, str]:
         """Return what decides the course, for checkpoints to compare."""
-        ...
 
     def prepare(self, seed: np.random.SeedSequence) -> np.random.Generator:
         """Take up the seed of the run, and return the generator of its steps."""
-        ...
 
     def begin(self, rng: np.random.Generator) -> S:
         """Return the first state."""
-        ...
 
     def step(self, state: S, rng: np.random.Generator, deadline: Deadline) -> S:
         """Return the next state, or raise `OutOfTime` if the deadline does not allow it."""
-        ...
 
     def standing(self, state: S) -> Standing:
         """Tell where a state stands."""
-        ...
 
     def row(self, state: S) -> tuple[float, ...]:
         """Return what the history keeps of a state."""
-        ...
 
     def note(self, state: S) -> str:
         """Return a few words for the progress bar."""
-        ...
 
     def finished(self, state: S) -> str | None:
         """Return why there is nothing left to do, if so."""
-        ...
 
     def result(self, state: S, ending: Ending) -> R_co:
         """Return what has been found."""
-        ...
-
-
-class Resumable(Protocol[S]):
-    """What a process must offer besides if `SearchOptions` name a checkpoint."""
-
-    def to_arrays(self, state: S) -> dict[str, AnyArray]:
-        """Return all that decides how it goes on from a state."""
-        ...
-
-    def restore(self, arrays: dict[str, AnyArray]) -> S:
-        """Return the state that `to_arrays` wrote."""
-        ...
 
 
 Callback = Callable[[Any], Any]
@@ -197,7 +177,8 @@ class _Run(Generic[S, R_co]):
         self.trail = [tuple(row) for row in arrays.pop("trail").tolist()]
         self.rng.bit_generator.state = header["rng"]
         self.saved_iter = header["n_iter"]
-        state = cast("Resumable[S]", self.process).restore(arrays)
+        process: Any = self.process
+        state = process.restore(arrays)
         self.moment = _Moment(state, header["rng"], header["n_iter"], len(self.trail))
 
     def result(self) -> R_co:
@@ -298,7 +279,8 @@ class _Run(Generic[S, R_co]):
             "rng": moment.rng_state,
             "n_iter": moment.n_iter,
         }
-        arrays = cast("Resumable[S]", self.process).to_arrays(moment.state)
+        process: Any = self.process
+        arrays = process.to_arrays(moment.state)
         arrays["trail"] = np.array(self.trail[: moment.n_rows], dtype=np.float64)
         write_checkpoint(self.file.path, header, arrays)
         self.saved_at, self.saved_iter = time.monotonic(), moment.n_iter

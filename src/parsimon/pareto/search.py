@@ -6,8 +6,9 @@ a `SearchResult`: solutions, their values, and how the run went.
 """
 
 import hashlib
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
 import moocore
 import numpy as np
@@ -76,59 +77,69 @@ class Best(NamedTuple):
 P = TypeVar("P", bound=State)
 
 
-class Search(Protocol[P]):
-    """What the loop needs of an algorithm."""
+class Search(ABC, Generic[P]):
+    """An algorithm: its settings as a value, and one generation of it as `ask` and `tell`.
 
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Names of the objectives, if the user gave any."""
-        ...
+    names: Of the objectives, if the user gave any.
+    maximise: Names of the objectives to maximise, or all or none.
+    stall_tolerance: The share by which the best must improve if the search is not to stall.
+    """
 
-    @property
-    def maximise(self) -> tuple[str, ...] | bool:
-        """Names of the objectives to maximise, or all or none."""
-        ...
-
-    @property
-    def stall_tolerance(self) -> float:
-        """The share by which the best must improve if the search is not to stall."""
-        ...
+    state_type: ClassVar[type[State]] = State
+    space: Space
+    start: AnyArray | None
+    population_size: int
+    names: tuple[str, ...] | None
+    maximise: tuple[str, ...] | bool
+    stall_tolerance: float
 
     def settings(self) -> dict[str, str]:
         """Return what decides the course of the search, for checkpoints to compare."""
-        ...
+        return {
+            **self.own_settings(),
+            "space": self.space.describe(),
+            "start": describe_start(self.start),
+            "population_size": describe_option(self.population_size),
+        }
 
     def first(self, rng: np.random.Generator) -> AnyArray:
-        """Return the first population."""
-        ...
-
-    def begin(self, population: AnyArray, evaluated: Evaluated) -> P:
-        """Return the state of the first population."""
-        ...
-
-    def ask(self, state: P, rng: np.random.Generator) -> Proposal:
-        """Return the next solutions to evaluate."""
-        ...
-
-    def tell(self, state: P, proposal: Proposal, evaluated: Evaluated) -> P:
-        """Return the state after these solutions have been evaluated."""
-        ...
-
-    def best(self, state: P) -> Best:
-        """Return the best distinct solutions."""
-        ...
-
-    def summary(self, state: P) -> tuple[int, Array]:
-        """Return the number of best solutions and the best of each objective."""
-        ...
-
-    def mark(self, state: P) -> Array:
-        """Return what must improve if the search is not to stall, as `has_improved` reads it."""
-        ...
+        """Return the first population: the given start, filled up with random solutions."""
+        n_given = 0 if self.start is None else len(self.start)
+        n_drawn = self.population_size - n_given
+        drawn = self.space.sample(n_drawn, rng) if n_drawn > 0 else None
+        return np.concatenate([part for part in (self.start, drawn) if part is not None])
 
     def restore(self, arrays: dict[str, AnyArray]) -> P:
         """Return a state from a checkpoint's arrays."""
-        ...
+        return cast("P", self.state_type.from_arrays(arrays))
+
+    @abstractmethod
+    def own_settings(self) -> dict[str, str]:
+        """Return the name of the search, and the settings that others have not."""
+
+    @abstractmethod
+    def begin(self, population: AnyArray, evaluated: Evaluated) -> P:
+        """Return the state of the first population."""
+
+    @abstractmethod
+    def ask(self, state: P, rng: np.random.Generator) -> Proposal:
+        """Return the next solutions to evaluate."""
+
+    @abstractmethod
+    def tell(self, state: P, proposal: Proposal, evaluated: Evaluated) -> P:
+        """Return the state after these solutions have been evaluated."""
+
+    @abstractmethod
+    def best(self, state: P) -> Best:
+        """Return the best distinct solutions."""
+
+    @abstractmethod
+    def summary(self, state: P) -> tuple[int, Array]:
+        """Return the number of best solutions and the best of each objective."""
+
+    @abstractmethod
+    def mark(self, state: P) -> Array:
+        """Return what must improve if the search is not to stall, as `has_improved` reads it."""
 
 
 def crossed_and_mutated(
@@ -154,15 +165,6 @@ def crossed_and_mutated(
     moved = np.flatnonzero((mutants != sources).any(axis=1))
     unmutated = np.full(len(crossed), -1, dtype=np.intp)
     return np.concatenate((crossed, mutants[moved])), np.concatenate((unmutated, moved))
-
-
-def first_population(
-    space: Space, start: AnyArray | None, size: int, rng: np.random.Generator
-) -> AnyArray:
-    """Return the given start, filled up with random solutions to `size` rows."""
-    n_given = 0 if start is None else len(start)
-    drawn = space.sample(size - n_given, rng) if n_given < size else None
-    return np.concatenate([part for part in (start, drawn) if part is not None])
 
 
 def check_start(space: Any, start: Any, size: int) -> AnyArray | None:
@@ -294,18 +296,12 @@ class SearchResult:
     @property
     def solution(self) -> AnyArray:
         """The first solution: for one objective, the best."""
-        first: AnyArray = self.solutions[0]
-        return first
+        return self.solutions[0]
 
     @property
     def value(self) -> float:
         """The first objective of the first solution: for one objective, the best value."""
         return float(self.values[0, 0])
-
-
-def history_of(trail: Array, sign: Array) -> History:
-    """Return the history from rows of (n_evaluations, n_solutions, minimised best values)."""
-    return History(trail[:, 0].astype(np.intp), trail[:, 1].astype(np.intp), trail[:, 2:] * sign)
 
 
 def has_improved(before: Array, after: Array, tol: float) -> bool:
@@ -368,23 +364,23 @@ class Generations(Generic[P]):
 
     def begin(self, rng: np.random.Generator) -> Position[P]:
         population = self.search.first(rng)
-        evaluated = self._evaluated(population, n_iter=0, deadline=None)
+        evaluated = self._evaluate(population, n_iter=0, deadline=None)
         if not np.isfinite(evaluated.violation).any():
             raise InvalidInputError(
                 f"All {len(population)} solutions of the first population have objectives that "
                 "are not finite. Check evaluate, or give a start that it can evaluate."
             )
-        return self._positioned(self.search.begin(population, evaluated), None)
+        return self._place(self.search.begin(population, evaluated), None)
 
     def step(self, state: Position[P], rng: np.random.Generator, deadline: Deadline) -> Position[P]:
         before = state.state
         proposal = self.search.ask(before, rng)
         if len(proposal.children):
             n_iter = before.n_iter + 1
-            evaluated = self._evaluated(proposal.children, n_iter=n_iter, deadline=deadline)
+            evaluated = self._evaluate(proposal.children, n_iter=n_iter, deadline=deadline)
         else:
             evaluated = Evaluated(before.values[:0], before.violation[:0])
-        return self._positioned(self.search.tell(before, proposal, evaluated), state)
+        return self._place(self.search.tell(before, proposal, evaluated), state)
 
     def standing(self, state: Position[P]) -> Standing:
         return Standing(state.state.n_evaluations, state.n_idle)
@@ -394,7 +390,7 @@ class Generations(Generic[P]):
         return float(state.state.n_evaluations), float(n_solutions), *best.tolist()
 
     def note(self, state: Position[P]) -> str:
-        best = self.search.summary(state.state)[1] * self._named(state.state.values).sign
+        best = self.search.summary(state.state)[1] * self._learn_directions(state.state.values).sign
         return "best " + ", ".join(f"{value:.4g}" for value in best)
 
     def finished(self, state: Position[P]) -> str | None:  # noqa: ARG002
@@ -411,7 +407,7 @@ class Generations(Generic[P]):
 
     def result(self, state: Position[P], ending: Ending) -> SearchResult:
         best = self.search.best(state.state)
-        directions = self._named(state.state.values)
+        directions = self._learn_directions(state.state.values)
         return SearchResult(
             solutions=best.solutions,
             values=best.values * directions.sign,
@@ -421,13 +417,17 @@ class Generations(Generic[P]):
             n_iter=ending.n_iter,
             n_evaluations=ending.n_evaluations,
             stopped_by=ending.stopped_by,
-            history=history_of(ending.trail, directions.sign),
+            history=History(
+                ending.trail[:, 0].astype(np.intp),
+                ending.trail[:, 1].astype(np.intp),
+                ending.trail[:, 2:] * directions.sign,
+            ),
         )
 
-    def _evaluated(self, population: AnyArray, *, n_iter: int, deadline: Deadline) -> Evaluated:
+    def _evaluate(self, population: AnyArray, *, n_iter: int, deadline: Deadline) -> Evaluated:
         """Return minimised values of a population."""
         values, violation = self.pool(population, n_iter=n_iter, deadline=deadline)
-        directions = self._named(values)
+        directions = self._learn_directions(values)
         if len(directions) != values.shape[1]:
             raise InvalidInputError(
                 f"evaluate returned {values.shape[1]} objectives where "
@@ -437,7 +437,7 @@ class Generations(Generic[P]):
             values = np.where(np.isinf(violation)[:, None], values, values * directions.sign)
         return Evaluated(values, violation)
 
-    def _named(self, values: Array) -> Directions:
+    def _learn_directions(self, values: Array) -> Directions:
         """Return the directions, made when the first values or a checkpoint tell how many."""
         if self.directions is None:
             names = self.search.names
@@ -446,7 +446,7 @@ class Generations(Generic[P]):
             )
         return self.directions
 
-    def _positioned(self, state: P, before: Position[P] | None) -> Position[P]:
+    def _place(self, state: P, before: Position[P] | None) -> Position[P]:
         """Return a state with its stall count."""
         if not self.stalls:
             return Position(state, np.empty((0, 0)), 0)

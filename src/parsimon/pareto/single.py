@@ -6,7 +6,7 @@ in a box.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -20,14 +20,14 @@ from parsimon.pareto._evaluation_pool import Evaluate, Evaluated, EvaluationPool
 from parsimon.pareto.run import Callback, SearchOptions
 from parsimon.pareto.search import (
     Best,
+    P,
     Proposal,
+    Search,
     SearchResult,
     State,
     as_names,
     check_start,
     crossed_and_mutated,
-    describe_start,
-    first_population,
     search_generations,
 )
 from parsimon.pareto.space import Box, Space
@@ -69,20 +69,16 @@ def one_objective(evaluated: Evaluated) -> Evaluated:
     return evaluated
 
 
-def best_row(state: State) -> Best:
-    """Return the best solution of a population."""
-    row = better_first(state.values, state.violation)[:1]
-    return Best(state.population[row], state.values[row], state.violation[row])
+class SingleSearch(Search[P]):
+    """A search for the best value of one objective."""
 
+    def summary(self, state: P) -> tuple[int, Array]:
+        best = self.best(state)
+        return (0, np.full(1, np.nan)) if best.violation[0] > 0 else (1, best.values[0])
 
-def best_summary(best: Best) -> tuple[int, Array]:
-    """Return one and the best value, or zero and NaN if it breaks its constraints."""
-    return (0, np.full(1, np.nan)) if best.violation[0] > 0 else (1, best.values[0])
-
-
-def best_mark(best: Best) -> Array:
-    """Return value and violation of the best, as `has_improved` reads them."""
-    return np.column_stack((best.values, best.violation))
+    def mark(self, state: P) -> Array:
+        best = self.best(state)
+        return np.column_stack((best.values, best.violation))
 
 
 @stoppable
@@ -197,7 +193,7 @@ def evolution_strategy(
 
 
 @dataclass(frozen=True, eq=False)
-class EvolutionStrategy:
+class EvolutionStrategy(SingleSearch[State]):
     """The settings of an evolution strategy, and one generation of it as `ask` and `tell`."""
 
     space: Space
@@ -220,21 +216,15 @@ class EvolutionStrategy:
             if self.selection != "plus":
                 raise InvalidInputError('n_children is for selection="plus" only.')
 
-    def settings(self) -> dict[str, str]:
+    def own_settings(self) -> dict[str, str]:
         return {
             "search": "evolution_strategy",
-            "space": self.space.describe(),
-            "start": describe_start(self.start),
-            "population_size": describe_option(self.population_size),
             "crossover": describe_option(self.crossover),
             "mutation": describe_option(self.mutation),
             "selection": self.selection,
             "tournament": describe_option(self.tournament),
             "n_children": describe_option(self.n_children),
         }
-
-    def first(self, rng: np.random.Generator) -> AnyArray:
-        return first_population(self.space, self.start, self.population_size, rng)
 
     def begin(self, population: AnyArray, evaluated: Evaluated) -> State:
         values, violation = one_objective(evaluated)
@@ -277,14 +267,16 @@ class EvolutionStrategy:
             np.concatenate((state.values[kept], evaluated.values)),
             np.concatenate((state.violation[kept], evaluated.violation)),
         )
-        step = self._stepped(state, merged, len(kept), parents)
+        step = self._adapt_step(state, merged, len(kept), parents)
         if self.selection == "plus":
             best = better_first(*merged)[: self.population_size]
             population, merged = population[best], Evaluated(*(part[best] for part in merged))
         n_evaluations = state.n_evaluations + len(proposal.children)
         return State(population, *merged, state.n_iter + 1, n_evaluations, step)
 
-    def _stepped(self, state: State, merged: Evaluated, n_kept: int, parents: Indices) -> StepSize:
+    def _adapt_step(
+        self, state: State, merged: Evaluated, n_kept: int, parents: Indices
+    ) -> StepSize:
         """Return the step after counting mutants that are better than their parents."""
         rule = step_rule(self.mutation)
         if rule is None:
@@ -300,16 +292,8 @@ class EvolutionStrategy:
         )
 
     def best(self, state: State) -> Best:
-        return best_row(state)
-
-    def summary(self, state: State) -> tuple[int, Array]:
-        return best_summary(best_row(state))
-
-    def mark(self, state: State) -> Array:
-        return best_mark(best_row(state))
-
-    def restore(self, arrays: dict[str, AnyArray]) -> State:
-        return State.from_arrays(arrays)
+        row = better_first(state.values, state.violation)[:1]
+        return Best(state.population[row], state.values[row], state.violation[row])
 
 
 @stoppable
@@ -433,9 +417,10 @@ class SwarmState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class ParticleSwarm:
+class ParticleSwarm(SingleSearch[SwarmState]):
     """The settings of a particle swarm, and one step of it as `ask` and `tell`."""
 
+    state_type: ClassVar = SwarmState
     space: Box
     start: AnyArray | None
     population_size: int
@@ -458,20 +443,14 @@ class ParticleSwarm:
         if self.inertia_iterations is not None:
             check_count("inertia_iterations", self.inertia_iterations)
 
-    def settings(self) -> dict[str, str]:
+    def own_settings(self) -> dict[str, str]:
         return {
             "search": "particle_swarm",
-            "space": self.space.describe(),
-            "start": describe_start(self.start),
-            "population_size": describe_option(self.population_size),
             "inertia": describe_option((self.inertia, self.final_inertia, self.inertia_iterations)),
             "local_weight": describe_option(self.local_weight),
             "global_weight": describe_option(self.global_weight),
             "weights": self.weights,
         }
-
-    def first(self, rng: np.random.Generator) -> AnyArray:
-        return first_population(self.space, self.start, self.population_size, rng)
 
     def begin(self, population: AnyArray, evaluated: Evaluated) -> SwarmState:
         values, violation = one_objective(evaluated)
@@ -527,12 +506,3 @@ class ParticleSwarm:
     def best(self, state: SwarmState) -> Best:
         row = better_first(state.best_values, state.best_violation)[:1]
         return Best(state.best_place[row], state.best_values[row], state.best_violation[row])
-
-    def summary(self, state: SwarmState) -> tuple[int, Array]:
-        return best_summary(self.best(state))
-
-    def mark(self, state: SwarmState) -> Array:
-        return best_mark(self.best(state))
-
-    def restore(self, arrays: dict[str, AnyArray]) -> SwarmState:
-        return SwarmState.from_arrays(arrays)

@@ -58,37 +58,6 @@ class UniformCrossover:
 
 
 @dataclass(frozen=True)
-class KPointCrossover:
-    """Cut both parents at `k` random places and swap every other piece.
-
-    The places are distinct; a vector too short for k of them is cut everywhere.
-    """
-
-    k: int = 2
-    rate: float = 0.9
-
-    def __post_init__(self) -> None:
-        check_count("k", self.k)
-        check_probability("rate", self.rate)
-
-    def __call__(
-        self,
-        first: AnyArray,
-        second: AnyArray,
-        space: Space,  # noqa: ARG002
-        rng: np.random.Generator,
-    ) -> tuple[AnyArray, AnyArray]:
-        n, width = first.shape
-        k = min(self.k, width - 1)
-        cuts = np.zeros((n, width), dtype=np.intp)
-        # The k smallest of random keys are k distinct places, one row for each pair.
-        places = np.argsort(rng.random((n, width - 1)), axis=1)[:, :k] + 1
-        np.put_along_axis(cuts, places, 1, axis=1)
-        swapped = (np.cumsum(cuts, axis=1) % 2 == 1) & _crossed(self.rate, n, rng)
-        return _swap(first, second, swapped)
-
-
-@dataclass(frozen=True)
 class SimulatedBinaryCrossover:
     """Deb and Agrawal's crossover of real vectors, which never leaves the bounds.
 
@@ -158,8 +127,7 @@ class SimulatedBinaryCrossover:
         # With s = share (2 - tail) the factor is s^(1/power) up to s = 1, else (2 - s)^(-1/power).
         beyond = share * (2.0 - tail) - 1.0
         logs = np.log(np.maximum(1.0 - np.abs(beyond), np.float32(1e-12))) / power
-        spread: AnyArray = np.exp(np.copysign(logs, beyond))
-        return spread
+        return np.exp(np.copysign(logs, beyond))
 
 
 def default_crossover(space: Space) -> Crossover:

@@ -6,16 +6,15 @@ the Ornstein-Uhlenbeck process forgets.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from numbers import Real
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from parsimon._checks import check_choice, check_positive, shorten
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-
-if TYPE_CHECKING:
-    from parsimon.phylo.tree import Tree
+from parsimon.phylo.tree import Tree, depths
 
 Root = Literal["fixed", "stationary"]
 
@@ -61,6 +60,15 @@ class Model:
             )
 
 
+def check_parameter(name: str, value: Any) -> None:
+    """Refuse what is neither "ML", to be estimated, nor a number of zero or more."""
+    if isinstance(value, str) and value == "ML":
+        return
+    if not isinstance(value, Real):
+        raise InvalidInputError(f'{name} must be a number or "ML", got {value!r}.')
+    check_positive(name, value, or_zero=True)
+
+
 class Evolution(NamedTuple):
     """What every branch does, shape (n_nodes,) each; the root's is its variance at the start."""
 
@@ -68,7 +76,7 @@ class Evolution(NamedTuple):
     variance: Array
 
 
-def evolution(tree: "Tree", model: Model) -> Evolution:
+def evolution(tree: Tree, model: Model) -> Evolution:
     """Return decay and variance of every branch."""
     length = transformed_lengths(tree, model)
     if model.alpha == 0:
@@ -82,13 +90,11 @@ def evolution(tree: "Tree", model: Model) -> Evolution:
     return Evolution(decay, variance)
 
 
-def transformed_lengths(tree: "Tree", model: Model) -> Array:
+def transformed_lengths(tree: Tree, model: Model) -> Array:
     """Return branch lengths after kappa, delta and lambda, that of the root as zero.
 
     The order is that of BayesTraits: lambda multiplies depths that delta has raised.
     """
-    from parsimon.phylo.tree import depths
-
     length, depth = tree.length.copy(), tree.depth
     length[0] = 0.0
     if model.kappa != 1:
@@ -110,17 +116,15 @@ def transformed_lengths(tree: "Tree", model: Model) -> Array:
     return length
 
 
-def greatest_lambda(tree: "Tree") -> float:
+def greatest_lambda(tree: Tree) -> float:
     """Return the greatest lambda at which no tip branch is negative, kappa and delta being 1."""
     above = tree.depth[tree.parent[tree.tips]]
     deep = above > 0
     return float(np.min(tree.depth[tree.tips][deep] / above[deep])) if deep.any() else np.inf
 
 
-def transformed_tree(tree: "Tree", model: Model) -> "Tree":
+def transformed_tree(tree: Tree, model: Model) -> Tree:
     """Return a tree whose Brownian covariance is that of the model."""
-    from parsimon.phylo.tree import Tree
-
     length = transformed_lengths(tree, model)
     if model.alpha:
         moved = Tree(tree.parent, length, tree.name)
@@ -139,7 +143,7 @@ def transformed_tree(tree: "Tree", model: Model) -> "Tree":
     return Tree(tree.parent, length, tree.name)
 
 
-def _check_lambda(tree: "Tree", longer: Array, share: float) -> None:
+def _check_lambda(tree: Tree, longer: Array, share: float) -> None:
     short = tree.is_tip & (longer < -1e-12 * tree.depth)
     if short.any():
         names = [tree.name[node] for node in np.flatnonzero(short)]

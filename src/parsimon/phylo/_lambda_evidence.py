@@ -8,19 +8,19 @@ regression with independent noise; its log evidence plus that of the change of v
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 from scipy.optimize import minimize_scalar
 
-from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
+from parsimon._style import VERMILION, figure_style, new_axes
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes, sparse_regression
 from parsimon.inference.sparse_bayes.design import Prior, Smoothness
 from parsimon.phylo._evolution import Model
-from parsimon.phylo._likelihood import Estimate, check_bounded
+from parsimon.phylo._likelihood import Estimate, check_bounded, draw_curve, find_hills
 from parsimon.phylo.tree_gaussian import TreeGaussian
 
 if TYPE_CHECKING:
@@ -36,14 +36,6 @@ _TIGHT = 1e-6
 _BETTER = 1e-3
 # Targets that differ from their mean by less than this share of it are constant.
 _CONSTANT = 1e-13
-
-
-class Whitened(NamedTuple):
-    """Columns and targets with independent noise, and the log determinant that was taken out."""
-
-    design: Array
-    targets: Array
-    log_determinant: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,30 +62,30 @@ class TreeRegression:
         design[:, column] = 0.0
         return replace(self, design=design)
 
-    def whiten(self, share: float) -> Whitened:
-        """Return columns and targets with independent noise at this lambda."""
+    def whiten(self, share: float) -> tuple[Array, Array, float]:
+        """Return columns and targets with independent noise, and the log determinant taken out."""
         if self.gaussian is None:
-            return Whitened(self.design, self.targets, 0.0)
+            return self.design, self.targets, 0.0
         gaussian = self.gaussian.with_model(Model(pagel_lambda=float(share)))
         both = np.column_stack([self.design, self.targets])
         white, log_determinant = gaussian.whitened_columns(both)
-        return Whitened(white[:, :-1], white[:, -1], log_determinant)
+        return white[:, :-1], white[:, -1], log_determinant
 
     def fit(
         self, share: float, start: SparseBayes | None = None, tol: float | None = None
     ) -> SparseBayes:
         """Return the sparse regression at this lambda, its evidence being that of the targets."""
-        white = self.whiten(share)
+        design, targets, log_determinant = self.whiten(share)
         found = sparse_regression(
-            white.design,
-            white.targets,
+            design,
+            targets,
             prior=self.prior,
             smoothness=self.smoothness,
             max_iter=self.max_iter,
             tol=self.tol if tol is None else tol,
             start=start,
         )
-        shift = -0.5 * white.log_determinant
+        shift = -0.5 * log_determinant
         return replace(
             found,
             log_evidence=found.log_evidence + shift,
@@ -128,10 +120,6 @@ class EvidenceCurve:
             near = min(self.found, key=lambda other: abs(other - share), default=None)
             self.improve(share, None if near is None else self.found[near])
         return self.found[share].objective if share in self.found else -np.inf
-
-    def of_parameters(self, values: Mapping[str, float]) -> float:
-        """Return `height` of the lambda among named parameters."""
-        return self.height(values["lambda"])
 
     def improve(self, share: float, start: SparseBayes | None) -> bool:
         """Fit from a start, or from nothing; return whether that is better than what was known."""
@@ -196,10 +184,9 @@ def _carry(curve: EvidenceCurve, points: Iterable[float]) -> None:
 
 def _climb_hills(curve: EvidenceCurve, points: list[float]) -> None:
     heights = np.array([curve.height(share) for share in points])
-    padded = np.concatenate([[-np.inf], heights, [-np.inf]])
-    hills = (heights >= padded[:-2]) & (heights >= padded[2:])
-    for place in np.flatnonzero(hills & (heights >= heights.max() - _HILLS)).tolist():
-        _climb(curve, points[max(place - 1, 0)], points[min(place + 1, len(points) - 1)])
+    for place in find_hills(heights):
+        if heights[place] >= heights.max() - _HILLS:
+            _climb(curve, points[max(place - 1, 0)], points[min(place + 1, len(points) - 1)])
 
 
 def _climb(curve: EvidenceCurve, low: float, high: float) -> None:
@@ -242,20 +229,19 @@ class LambdaPosterior:
         """Draw the density with its mode and its interval."""
         with figure_style():
             axes = new_axes(ax, figsize=(6.0, 3.8))
-            low, high = self.interval
             grid = np.linspace(self.values[0], self.values[-1], 401)
             with np.errstate(divide="ignore"):
                 logs = np.maximum(np.log(self.density), -700.0)
-            axes.plot(grid, np.exp(PchipInterpolator(self.values, logs)(grid)), color=BLUE)
-            axes.axvspan(low, high, color=BLUE, alpha=0.15, linewidth=0)
+            heights = np.exp(PchipInterpolator(self.values, logs)(grid))
+            draw_curve(axes, grid, heights, self.mean, self.interval)
             axes.axvline(self.mode, color=VERMILION, linewidth=1.4, zorder=3)
-            axes.axvline(self.mean, color=GREY, linestyle=":", linewidth=1.2)
             axes.set_ylim(bottom=0.0)
-            axes.set_xlabel("lambda")
-            axes.set_ylabel("posterior density")
-            axes.set_title(
-                f"lambda: mode {self.mode:.3g}, mean {self.mean:.3g}, {self.level:.0%} "
-                f"{low:.3g} to {high:.3g}"
+            low, high = self.interval
+            axes.set(
+                xlabel="lambda",
+                ylabel="posterior density",
+                title=f"lambda: mode {self.mode:.3g}, mean {self.mean:.3g}, {self.level:.0%} "
+                f"{low:.3g} to {high:.3g}",
             )
         return axes
 

@@ -58,21 +58,30 @@ class Profile:
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the profile with its maximum and its interval."""
+        inside = np.isfinite(self.log_likelihood)
         with figure_style():
             axes = new_axes(ax, figsize=(6.0, 3.8))
-            inside = np.isfinite(self.log_likelihood)
-            axes.plot(self.values[inside], self.log_likelihood[inside], color=BLUE, zorder=2)
-            axes.axvspan(*self.interval, color=BLUE, alpha=0.15, linewidth=0)
+            draw_curve(
+                axes, self.values[inside], self.log_likelihood[inside], self.estimate, self.interval
+            )
             axes.plot(self.estimate, self.maximum, "o", color=VERMILION, zorder=3)
             low, high = self.interval
-            axes.axvline(self.estimate, color=GREY, linestyle=":", linewidth=1.2)
-            axes.set_xlabel(self.name)
-            axes.set_ylabel(self.scale)
-            axes.set_title(
-                f"{self.name} {self.estimate:.3g}, {self.level:.0%} interval "
-                f"{low:.3g} to {high:.3g}"
+            axes.set(
+                xlabel=self.name,
+                ylabel=self.scale,
+                title=f"{self.name} {self.estimate:.3g}, {self.level:.0%} interval "
+                f"{low:.3g} to {high:.3g}",
             )
         return axes
+
+
+def draw_curve(
+    axes: "Axes", values: Array, heights: Array, centre: float, interval: tuple[float, float]
+) -> None:
+    """Draw heights over values of a parameter, with an interval and a number in it."""
+    axes.plot(values, heights, color=BLUE, zorder=2)
+    axes.axvspan(*interval, color=BLUE, alpha=0.15, linewidth=0)
+    axes.axvline(centre, color=GREY, linestyle=":", linewidth=1.2)
 
 
 def maximise(function: LogLikelihood, bounds: Bounds) -> Estimate:
@@ -137,9 +146,7 @@ def _maximise_one(function: LogLikelihood, name: str, limits: tuple[float, float
     heights = np.array([_safe(function, {name: float(value)}) for value in points])
     _check_some_finite(heights, function, {name: float(points[0])})
     found = [Estimate({name: float(points[np.argmax(heights)])}, float(heights.max()))]
-    padded = np.concatenate([[-np.inf], heights, [-np.inf]])
-    hills = (heights >= padded[:-2]) & (heights >= padded[2:]) & np.isfinite(heights)
-    for place in np.flatnonzero(hills).tolist():
+    for place in find_hills(heights):
         near = points[max(place - 1, 0)], points[min(place + 1, len(points) - 1)]
         top = minimize_scalar(
             lambda value: -_safe(function, {name: float(value)}),
@@ -149,6 +156,13 @@ def _maximise_one(function: LogLikelihood, name: str, limits: tuple[float, float
         )
         found.append(Estimate({name: float(top.x)}, -float(top.fun)))
     return max(found, key=lambda estimate: estimate.log_likelihood)
+
+
+def find_hills(heights: Array) -> list[int]:
+    """Return the places of a scan that are finite and no lower than those beside them."""
+    padded = np.concatenate([[-np.inf], heights, [-np.inf]])
+    hills = (heights >= padded[:-2]) & (heights >= padded[2:]) & np.isfinite(heights)
+    return np.flatnonzero(hills).tolist()
 
 
 def check_bounded(function: LogLikelihood, bounds: Bounds, best: Estimate) -> None:

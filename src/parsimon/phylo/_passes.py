@@ -18,18 +18,15 @@ them: what meets soon is close in memory, and the root is the last.
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from parsimon import _compiled
 from parsimon._compiled import compiled
 from parsimon._typing import Array, Indices, Mask
-from parsimon.phylo._editing import children_lists, on_path_to
 from parsimon.phylo._evolution import Evolution
-
-if TYPE_CHECKING:
-    from parsimon.phylo.tree import Tree
+from parsimon.phylo.tree import Tree, children_lists, on_path_to
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +55,7 @@ class Schedule:
     tips: Indices
 
 
-def make_schedule(tree: "Tree", tips: Indices) -> Schedule:
+def make_schedule(tree: Tree, tips: Indices) -> Schedule:
     """Return the joins for data at these nodes; branches that lead to no data are left out."""
     wanted = None if len(tips) == tree.n_tips else on_path_to(tree.parent, tips)
     joins, level, node = _joins(tree.parent, wanted)

@@ -58,7 +58,7 @@ def tip_column(table: Any) -> str | None:
     return TIP if is_text else None
 
 
-def match_names(tree: "Tree", names: list[str]) -> Indices:
+def match_names(tree: Tree, names: list[str]) -> Indices:
     """Return the position among the tips of each name, or say which are not there."""
     position = tree.position
     unknown = [label for label in names if label not in position]
@@ -67,7 +67,7 @@ def match_names(tree: "Tree", names: list[str]) -> Indices:
     return np.array([position[label] for label in names], dtype=np.intp)
 
 
-def _mismatch(tree: "Tree", names: list[str], unknown: list[str]) -> str:
+def _mismatch(tree: Tree, names: list[str], unknown: list[str]) -> str:
     given = set(names)
     absent = [label for label in tree.tip_names if label not in given]
     message = (
@@ -121,7 +121,7 @@ _HOW = (
 )
 
 
-def split_tips(X: Any, tree: "Tree | None", tips: str | int | None) -> tuple[Any, Indices | None]:
+def split_tips(X: Any, tree: Tree | None, tips: str | int | None) -> tuple[Any, Indices | None]:
     """Return the features, and the position among the tips of the tree of each row.
 
     Shapes: X (n, d).
@@ -131,7 +131,7 @@ def split_tips(X: Any, tree: "Tree | None", tips: str | int | None) -> tuple[Any
     return features, positions
 
 
-def find_tips(X: Any, tree: "Tree | None", tips: str | int | None) -> tuple[Any, Indices | None]:
+def find_tips(X: Any, tree: Tree | None, tips: str | int | None) -> tuple[Any, Indices | None]:
     """Do what `split_tips` does for a table whose other columns need not be numbers."""
     tips = tip_column(X) if tips is None else tips
     if tips is None:
@@ -150,15 +150,13 @@ def find_tips(X: Any, tree: "Tree | None", tips: str | int | None) -> tuple[Any,
 
 def check_tree(tree: Any) -> None:
     """Refuse what is neither a tree nor None."""
-    from parsimon.phylo.tree import Tree
-
     if tree is not None and not isinstance(tree, Tree):
         raise InvalidInputError(
             f"tree must be a Tree, got {type(tree).__name__}; read_tree makes one."
         )
 
 
-def tip_gaussian(tree: "Tree | None", positions: Indices | None) -> TreeGaussian | None:
+def tip_gaussian(tree: Tree | None, positions: Indices | None) -> TreeGaussian | None:
     """Return the Gaussian of rows at these tips, None without a tree."""
     if tree is None or positions is None:
         return None
@@ -166,7 +164,7 @@ def tip_gaussian(tree: "Tree | None", positions: Indices | None) -> TreeGaussian
     return TreeGaussian(tree, tips=positions)
 
 
-def check_one_row_a_tip(tree: "Tree", positions: Indices) -> None:
+def check_one_row_a_tip(tree: Tree, positions: Indices) -> None:
     """Refuse two rows of one tip in a fit."""
     counts = np.bincount(positions, minlength=tree.n_tips)
     if (counts > 1).any():
@@ -176,7 +174,7 @@ def check_one_row_a_tip(tree: "Tree", positions: Indices) -> None:
         )
 
 
-def check_same_order(y: Any, tree: "Tree", positions: Indices | None) -> None:
+def check_same_order(y: Any, tree: Tree, positions: Indices | None) -> None:
     """Refuse a target with the names of tips in another order than the rows at these tips."""
     if positions is None or not _has_index(y):
         return
@@ -227,7 +225,7 @@ def _has_index(table: Any) -> bool:
     return hasattr(table, "index") and not callable(table.index)
 
 
-def _from_index(X: Any, tree: "Tree") -> Indices:
+def _from_index(X: Any, tree: Tree) -> Indices:
     if not _has_index(X):
         raise InvalidInputError(f"Rows cannot be matched to the tree. {_HOW}")
     names = index_names(X)
@@ -261,7 +259,7 @@ def _frame_column(X: Any, tips: str | int) -> tuple[Any, list[Any]]:
     return frame.drop(name).to_native(), frame.get_column(name).to_list()
 
 
-def _from_codes(column: Any, tree: "Tree") -> Indices:
+def _from_codes(column: Any, tree: Tree) -> Indices:
     if column.dtype.kind in "OUS" and any(isinstance(label, str) for label in column):
         return match_names(tree, [str(label) for label in column])
     codes = np.asarray(column, dtype=np.float64)
@@ -273,6 +271,14 @@ def _from_codes(column: Any, tree: "Tree") -> Indices:
             f"got {shorten(bad)}. Leave it out of scaling."
         )
     return codes.astype(np.intp)
+
+
+def feature_names(model: Any) -> list[str]:
+    """Return the names of the columns of a fitted model; x0, x1 and so on if they have none."""
+    names = getattr(model, "feature_names_in_", None)
+    return (
+        [f"x{j}" for j in range(model.n_features_in_)] if names is None else list(map(str, names))
+    )
 
 
 class TreeRegressor(RegressorMixin, BaseEstimator):
@@ -309,3 +315,55 @@ class TreeRegressor(RegressorMixin, BaseEstimator):
     @abstractmethod
     def at_nodes(self, features: Array, nodes: Indices | None, kind: str) -> tuple[Array, Array]:
         """Return means and standard deviations at nodes of the tree with these features."""
+
+
+def relatives(
+    gaussian: TreeGaussian | None,
+    rest: Array,
+    columns: Array,
+    new: Array,
+    covariance: Array,
+    *,
+    nodes: Indices | None,
+    kind: str,
+) -> tuple[Array, Array, Array]:
+    r"""Return what relatives add to a regression line at nodes, shape (m,) each.
+
+    That is what is added to the line, the variance of the residual over its rate, and the
+    variance from the weights, which may be negative for a line beside relatives.
+
+    With columns X and targets y of the rows, estimated weights of covariance :math:`\Sigma` and
+    the covariances :math:`v` of a node with the rows, the *conditional* prediction is
+    :math:`x^T w + v^T V^{-1} (y - X w)`, and its weights are unsure by
+    :math:`l^T \Sigma\, l` with :math:`l = x - X^T V^{-1} v`. The *marginal* prediction is
+    :math:`x^T w` alone. Estimated weights and the residual of a relative deviate together, so that
+    it is unsure by :math:`x^T \Sigma\, x - 2 x^T \Sigma\, X^T V^{-1} v`.
+
+    Shapes: rest (n,), columns (n, p), new (m, p), covariance (p, p), nodes (m,).
+    """
+    if gaussian is None:
+        unsure = np.einsum("ij,jk,ik->i", new, covariance, new)
+        return np.zeros(len(new)), np.ones(len(new)), unsure
+    known = gaussian.conditional(np.column_stack([rest, columns]))
+    # What relatives say about a column is known without regression.
+    expected = known.mean[nodes, 1:]
+    if kind == "conditional":
+        left = new - expected
+        unsure = np.einsum("ij,jk,ik->i", left, covariance, left)
+        return known.mean[nodes, 0], known.variance[nodes], unsure
+    unsure = np.einsum("ij,jk,ik->i", new, covariance, new - 2.0 * expected)
+    return np.zeros(len(new)), gaussian.marginal_variance()[nodes], unsure
+
+
+def mean_unsure(gaussian: TreeGaussian, *, nodes: Indices | None, kind: str) -> Array:
+    """Return the variance, over the rate, from a constant that is the plain mean of the rows.
+
+    Shapes: nodes (m,).
+    """
+    with_mean = gaussian.covariance_with_mean()
+    variance = float(np.mean(with_mean[gaussian.nodes]))
+    if kind == "marginal":
+        unsure: Array = variance - 2.0 * with_mean[nodes]
+        return unsure
+    left = 1.0 - gaussian.conditional(np.ones(len(gaussian.nodes))).mean[nodes]
+    return variance * left**2

@@ -135,36 +135,42 @@ def ancestral_states(
     positions = tree.match(names)
     if len(names) < 2:
         raise InvalidInputError("Values of at least two tips are needed for intervals.")
-    found = [_one_trait(tree, positions, column, model, level) for column in table.T]
-    mean, sd, half = (np.column_stack([one[part] for one in found]) for part in range(3))
-    parameters = tuple(float(one[3]) for one in found)
-    return AncestralStates(tree, traits, mean, sd, mean - half, mean + half, level, parameters)
+    found = [_reconstruct_trait(tree, positions, column, model) for column in table.T]
+    mean, sd = (np.column_stack([trait[part] for trait in found]) for part in range(2))
+    parameters = tuple(float(trait[2]) for trait in found)
+    return _with_intervals(tree, traits, mean, sd, level, len(names), parameters)
 
 
-def _one_trait(
-    tree: Tree, positions: Indices, y: Array, model: str, level: float
-) -> tuple[Array, Array, Array, float]:
-    from scipy.stats import t
-
+def _reconstruct_trait(
+    tree: Tree, positions: Indices, y: Array, model: str
+) -> tuple[Array, Array, float]:
+    """Return mean and standard deviation at every node, and lambda or alpha."""
     # The regression on a constant alone: a column of zeros adds nothing to it.
     codes = np.column_stack([positions, np.zeros(len(y))])
     fit = PGLS(tree, tips=0, **_MODELS[model]).fit(codes, y)
     nodes = np.arange(len(tree.parent))
     mean, sd = fit.at_nodes(np.zeros((len(nodes), 1)), nodes, "conditional")
-    half = sd * t.ppf(0.5 + 0.5 * level, fit.degrees_of_freedom_)
-    return mean, sd, half, fit.alpha_ if model == "ou" else fit.lambda_
+    return mean, sd, fit.alpha_ if model == "ou" else fit.lambda_
+
+
+def _with_intervals(
+    tree: Tree,
+    traits: tuple[str, ...],
+    mean: Array,
+    sd: Array,
+    level: float,
+    n: int,
+    parameters: tuple[float, ...],
+) -> AncestralStates:
+    """Return states with Student's intervals of n - 1 degrees of freedom."""
+    from scipy.stats import t
+
+    half = sd * t.ppf(0.5 + 0.5 * level, n - 1)
+    return AncestralStates(tree, traits, mean, sd, mean - half, mean + half, level, parameters)
 
 
 # Of central differences, in standard deviations of a column.
 _STEP = 1e-4
-
-
-class _Features(NamedTuple):
-    """Columns at every node: expectation, shape (n_nodes, d), variance over rate, rates (d, d)."""
-
-    mean: Array
-    spread: Array
-    rates: Array
 
 
 def ancestral_predictions(
@@ -226,17 +232,18 @@ def ancestral_predictions(
     level = check_probability("level", level)
     if prediction is not None:
         check_choice("prediction", prediction, ["conditional", "marginal"])
-    steps, final = _divided(model)
+    steps, final = _divide(model)
     _check_same_tree(tree, final)
     table, positions = split_tips(features, tree, None if steps else getattr(final, "tips", None))
     columns = finite_matrix(np.asarray(table, dtype=np.float64), "features")
-    known = _reconstructed(tree, positions, columns)
+    expected, spread, rates = _reconstruct_features(tree, positions, columns)
     regression = _Regression(tree, steps, final, getattr(table, "columns", None))
-    mean, own = regression.at(known.mean, prediction)
-    slopes = regression.slopes(known.mean, np.std(columns, axis=0))
-    unsure = np.einsum("ij,jk,ik->i", slopes, known.rates, slopes)
-    sd = np.sqrt(own**2 + known.spread * np.maximum(unsure, 0.0))
-    return _states(tree, name, mean, sd, level, len(columns), final)
+    mean, own = regression.at(expected, prediction)
+    slopes = regression.slopes(expected, np.std(columns, axis=0))
+    unsure = np.einsum("ij,jk,ik->i", slopes, rates, slopes)
+    sd = np.sqrt(own**2 + spread * np.maximum(unsure, 0.0))
+    share = float(getattr(final, "lambda_", 0.0))
+    return _with_intervals(tree, (name,), mean[:, None], sd[:, None], level, len(columns), (share,))
 
 
 class _Regression(NamedTuple):
@@ -281,7 +288,7 @@ class _Regression(NamedTuple):
         return pd.DataFrame(columns, columns=list(self.names))
 
 
-def _divided(model: Any) -> tuple[Any, Any]:
+def _divide(model: Any) -> tuple[Any, Any]:
     """Return what prepares features, None if nothing does, and the regressor."""
     from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import check_is_fitted
@@ -300,27 +307,22 @@ def _check_same_tree(tree: Tree, final: Any) -> None:
         )
 
 
-def _reconstructed(tree: Tree, positions: Indices | None, columns: Array) -> _Features:
-    """Return the features of every node given those of the tips, under Brownian motion."""
+def _reconstruct_features(
+    tree: Tree, positions: Indices | None, columns: Array
+) -> tuple[Array, Array, Array]:
+    """Return features of every node given those of the tips, under Brownian motion.
+
+    Their expectation, shape (n_nodes, d), its variance over the rates, (n_nodes,), and the rates,
+    (d, d).
+    """
     gaussian = tip_gaussian(tree, positions)
     if gaussian is None or len(columns) < 2:
         raise InvalidInputError("Features of at least two tips are needed for intervals.")
     found = moments(gaussian, columns)
     around = gaussian.conditional(np.column_stack([columns - found.mean, np.ones(len(columns))]))
     root = 1.0 / float(np.sum(gaussian.whiten(np.ones(len(columns))) ** 2))
-    return _Features(
+    return (
         found.mean + around.mean[:, :-1],
         around.variance + root * (1.0 - around.mean[:, -1]) ** 2,
         found.scatter / (found.n - 1),
     )
-
-
-def _states(
-    tree: Tree, name: str, mean: Array, sd: Array, level: float, n: int, final: Any
-) -> AncestralStates:
-    from scipy.stats import t
-
-    mean, sd = mean[:, None], sd[:, None]
-    half = t.ppf(0.5 + 0.5 * level, n - 1) * sd
-    share = float(getattr(final, "lambda_", 0.0))
-    return AncestralStates(tree, (name,), mean, sd, mean - half, mean + half, level, (share,))

@@ -8,9 +8,8 @@ import numpy as np
 from parsimon._checks import check_count, check_probability
 from parsimon._typing import Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.phylo._editing import children_lists
 from parsimon.phylo._tips import find_tips
-from parsimon.phylo.tree import Tree
+from parsimon.phylo.tree import Tree, children_lists
 
 
 class CladeKFold:

@@ -6,7 +6,6 @@ cells are filled in, and rows become scores.
 
 import warnings
 from abc import abstractmethod
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -19,24 +18,22 @@ from parsimon._data import validate_data
 from parsimon._parallel import one_thread
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.phylo._evolution import Model
+from parsimon.phylo._evolution import Model, check_parameter
 from parsimon.phylo._likelihood import maximise
 from parsimon.phylo._matrix_normal import (
+    CellOptions,
     Centre,
     LowRank,
     Moments,
-    low_rank,
-    matrix_log_likelihood,
-    moments,
-    principal_directions,
-)
-from parsimon.phylo._missing import (
-    CellOptions,
     PartialTable,
     check_cells,
     completed_rows,
     fit_cells,
     fit_lambda,
+    low_rank,
+    matrix_log_likelihood,
+    moments,
+    principal_directions,
     star,
 )
 from parsimon.phylo._tips import check_tree, split_tips, tip_gaussian
@@ -228,13 +225,7 @@ class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         check_tree(self.tree)
         check_count("max_iter", self.max_iter)
         check_positive("tol", self.tol)
-        if self.pagel_lambda == "ML":
-            return
-        if not isinstance(self.pagel_lambda, Real):
-            raise InvalidInputError(
-                f'pagel_lambda must be a number or "ML", got {self.pagel_lambda!r}.'
-            )
-        check_positive("pagel_lambda", self.pagel_lambda, or_zero=True)
+        check_parameter("pagel_lambda", self.pagel_lambda)
 
 
 class P3CA(TreeComponents):

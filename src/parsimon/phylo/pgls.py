@@ -4,7 +4,7 @@
 `Summary` its table as R prints it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import check_choice, check_count, check_positive, check_probability
+from parsimon._checks import check_choice, check_count, check_probability
 from parsimon._parallel import one_thread
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
-from parsimon.phylo._evolution import Model, Root, greatest_lambda
+from parsimon.phylo._evolution import Model, Root, check_parameter, greatest_lambda
 from parsimon.phylo._likelihood import Bounds, Estimate, Profile, check_estimable, maximise, profile
-from parsimon.phylo._prediction import relatives
-from parsimon.phylo._tips import TreeRegressor, check_tree, tip_gaussian
+from parsimon.phylo._tips import TreeRegressor, check_tree, feature_names, relatives, tip_gaussian
 from parsimon.phylo.tree import Tree
 from parsimon.phylo.tree_gaussian import TreeGaussian
 
@@ -91,7 +90,8 @@ def least_squares(gaussian: TreeGaussian | None, design: Array, y: Array) -> Lea
     if rank == p:
         log_gram = 2.0 * float(np.sum(np.log(singular)) + np.sum(np.log(norms)))
     else:
-        log_gram = _log_gram(columns @ _independent(design, rank))
+        independent = columns @ _independent(design, rank)
+        log_gram = float(np.linalg.slogdet(independent.T @ independent)[1])
     return LeastSquares(coef, back @ back.T, residual, n, rank, log_determinant, log_gram)
 
 
@@ -102,10 +102,6 @@ def _independent(design: Array, rank: int) -> Array:
     Vt = np.linalg.svd(design / norms, full_matrices=False)[2]
     weights: Array = Vt[:rank].T / norms[:, None]
     return weights
-
-
-def _log_gram(columns: Array) -> float:
-    return float(np.linalg.slogdet(columns.T @ columns)[1])
 
 
 PARAMETERS = ("lambda", "kappa", "delta", "alpha")
@@ -267,10 +263,8 @@ class PGLS(TreeRegressor):
             Values at which the likelihood is computed, the others estimated anew at each.
         """
         check_is_fitted(self)
-        level, n_points = (
-            check_probability("level", level),
-            check_count("n_points", n_points, least=3),
-        )
+        level = check_probability("level", level)
+        n_points = check_count("n_points", n_points, least=3)
         if parameter not in self.estimated_:
             raise InvalidInputError(
                 f"{parameter!r} was not estimated; estimated are "
@@ -304,11 +298,10 @@ class PGLS(TreeRegressor):
         """Return means and standard deviations at nodes of the tree with these features."""
         fit, design = self._fit, self._with_intercept(features)
         rest = self._y - self.fitted_values_
-        found = relatives(
+        shift, spread, unsure = relatives(
             self.gaussian_, rest, self._design, design, fit.inverse_gram, nodes=nodes, kind=kind
         )
-        variance = fit.variance * np.maximum(found.spread + found.unsure, 0.0)
-        return design @ fit.coef + found.shift, np.sqrt(variance)
+        return design @ fit.coef + shift, np.sqrt(fit.variance * np.maximum(spread + unsure, 0.0))
 
     def _height(self, values: Mapping[str, float]) -> float:
         return self._fit_at(values).log_likelihood(self.method)
@@ -385,13 +378,7 @@ class PGLS(TreeRegressor):
     def _check_options(self) -> None:
         check_tree(self.tree)
         for name in PARAMETERS:
-            value = self._given(name)
-            if not isinstance(value, Real) and value != "ML":
-                raise InvalidInputError(
-                    f'{_FIELD.get(name, name)} must be a number or "ML", got {value!r}.'
-                )
-            if value != "ML":
-                check_positive(_FIELD.get(name, name), value, or_zero=True)
+            check_parameter(_FIELD.get(name, name), self._given(name))
         check_choice("method", self.method, ["ML", "REML"])
         check_choice("prediction", self.prediction, ["conditional", "marginal"])
         check_choice("root", self.root, ["fixed", "stationary"])
@@ -476,27 +463,24 @@ class Summary:
                 strict=True,
             )
         ]
-        widths = [max(len(row[j]) for row in [heads, *rows]) for j in range(len(heads))]
-        table = [
-            "  ".join(
-                [
-                    row[0].ljust(widths[0]),
-                    *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)),
-                ]
-            )
-            for row in [heads, *rows]
-        ]
-        return "\n".join([*self.above, "", *table, "", *self.below])
+        return "\n".join([*self.above, "", write_columns([heads, *rows]), "", *self.below])
+
+
+def write_columns(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of cells as lines of one width, the first column on the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            [row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])],
+        )
+        for row in rows
+    )
 
 
 def summarise(model: "PGLS") -> Summary:
     """Return the summary of a fitted `PGLS`."""
-    names = getattr(model, "feature_names_in_", None)
-    labels = [f"x{j}" for j in range(model.n_features_in_)] if names is None else list(names)
-    if model.fit_intercept:
-        labels = ["(Intercept)", *labels]
     return Summary(
-        tuple(str(label) for label in labels),
+        (*["(Intercept)"] * model.fit_intercept, *feature_names(model)),
         model._fit.coef,
         model.standard_errors_,
         model.t_values_,
@@ -515,7 +499,7 @@ def _above(model: "PGLS") -> tuple[str, ...]:
     if model.tree is None:
         return (f"Least squares without a tree, {model._fit.n} rows",)
     lines = [f"Phylogenetic generalised least squares by {model.method}, {model._fit.n} tips"]
-    for name in ("lambda", "kappa", "delta", "alpha"):
+    for name in PARAMETERS:
         value: Any = getattr(model, f"{name}_")
         if name in model.estimated_:
             low, high = model.profile(name, n_points=3).interval

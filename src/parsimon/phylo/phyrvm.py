@@ -7,27 +7,20 @@ the estimator, and `Ranking` the table of the columns that matter.
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import (
-    check_choice,
-    check_count,
-    check_positive,
-    check_probability,
-    finite_matrix,
-)
+from parsimon._checks import check_choice, check_count, check_probability, finite_matrix
 from parsimon._parallel import one_thread
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes, regression_evidence
 from parsimon.inference.sparse_bayes.design import Prior, Smoothness
 from parsimon.kernels.adapters import as_kernel
-from parsimon.phylo._evolution import Model
+from parsimon.phylo._evolution import Model, check_parameter
 from parsimon.phylo._lambda_evidence import (
     EvidenceCurve,
     LambdaPosterior,
@@ -37,9 +30,15 @@ from parsimon.phylo._lambda_evidence import (
     without_rounding,
 )
 from parsimon.phylo._likelihood import Estimate, Profile, profile
-from parsimon.phylo._prediction import mean_unsure, relatives
-from parsimon.phylo._tips import TreeRegressor, check_tree, tip_gaussian
-from parsimon.phylo.pgls import checked_limits
+from parsimon.phylo._tips import (
+    TreeRegressor,
+    check_tree,
+    feature_names,
+    mean_unsure,
+    relatives,
+    tip_gaussian,
+)
+from parsimon.phylo.pgls import checked_limits, write_columns
 from parsimon.phylo.tree import Tree
 
 if TYPE_CHECKING:
@@ -133,15 +132,7 @@ class Ranking:
             [name, *(f"{value:.4g}" for value in line)]
             for name, line in zip(self.names, numbers, strict=True)
         ]
-        table = [["", *_HEADS], *rows]
-        widths = [max(len(row[j]) for row in table) for j in range(len(table[0]))]
-        return "\n".join(
-            "  ".join(
-                [row[0].ljust(widths[0])]
-                + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-            )
-            for row in table
-        )
+        return write_columns([["", *_HEADS], *rows])
 
 
 def ranked(model: "PhyRVM") -> Ranking:
@@ -166,11 +157,11 @@ def column_losses(problem: TreeRegression, share: float, posterior: SparseBayes)
 
     The columns are those of the posterior, shape (m,).
     """
-    white = problem.whiten(share)
-    design, noise = white.design[:, posterior.active], float(posterior.noise_variance or 0.0)
+    columns, targets, _ = problem.whiten(share)
+    design, noise = columns[:, posterior.active], float(posterior.noise_variance or 0.0)
 
     def height(alpha: Array) -> float:
-        return regression_evidence(design, white.targets, alpha, noise)
+        return regression_evidence(design, targets, alpha, noise)
 
     whole = height(posterior.alpha)
     without = np.where(np.eye(len(posterior.alpha), dtype=np.bool_), np.inf, posterior.alpha)
@@ -195,10 +186,7 @@ def _column_names(model: "PhyRVM") -> list[str]:
         if model.tree is None or model._positions is None:
             return [f"row {j}" for j in range(len(model.coef_))]
         return [model.tree.tip_names[place] for place in model._positions]
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return [f"x{j}" for j in range(model.n_features_in_)]
-    return [str(name) for name in names]
+    return feature_names(model)
 
 
 class PhyRVM(TreeRegressor):
@@ -420,9 +408,14 @@ class PhyRVM(TreeRegressor):
         curve = self._curve_from_here()
         best = Estimate({"lambda": self.lambda_}, self.posterior_.objective)
         with one_thread():
-            bounds = {"lambda": self._limits}
-            height = curve.of_parameters
-            found = profile(height, "lambda", bounds, best, level, n_points)
+            found = profile(
+                lambda values: curve.height(values["lambda"]),
+                "lambda",
+                {"lambda": self._limits},
+                best,
+                level,
+                n_points,
+            )
         penalty = " less penalty" if self.prior_ == "smooth" else ""
         return replace(found, scale=f"log evidence{penalty}")
 
@@ -485,15 +478,14 @@ class PhyRVM(TreeRegressor):
         if self._first(posterior):
             design = _with_ones(design)
         rest = self._y - self.fitted_values_
-        found = relatives(
+        shift, spread, unsure = relatives(
             self.gaussian_, rest, self._design, design, posterior.covariance, nodes=nodes, kind=kind
         )
-        spread = found.spread
         if self.gaussian_ is not None and self.fit_intercept and not self._first(posterior):
             # Without a constant the model measures from the mean of y, which relatives share.
             spread = spread + mean_unsure(self.gaussian_, nodes=nodes, kind=kind)
-        mean = self._centre + design @ posterior.mean + found.shift
-        return mean, np.sqrt(np.maximum(self.noise_variance_ * spread + found.unsure, 0.0))
+        mean = self._centre + design @ posterior.mean + shift
+        return mean, np.sqrt(np.maximum(self.noise_variance_ * spread + unsure, 0.0))
 
     @property
     def _n_ones(self) -> int:
@@ -525,12 +517,7 @@ class PhyRVM(TreeRegressor):
 
     def _check_options(self) -> None:
         check_tree(self.tree)
-        if self.pagel_lambda != "ML":
-            if not isinstance(self.pagel_lambda, Real):
-                raise InvalidInputError(
-                    f'pagel_lambda must be a number or "ML", got {self.pagel_lambda!r}.'
-                )
-            check_positive("pagel_lambda", self.pagel_lambda, or_zero=True)
+        check_parameter("pagel_lambda", self.pagel_lambda)
         check_choice("prior", self.prior, ["auto", "ard", "priced", "smooth"])
         check_choice("prediction", self.prediction, ["conditional", "marginal"])
 

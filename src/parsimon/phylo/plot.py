@@ -8,7 +8,8 @@ from parsimon._checks import finite_vector
 from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes, sequential_colours
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.phylo.tree import Tree
+from parsimon.phylo._tips import feature_names
+from parsimon.phylo.tree import Tree, children_lists, on_path_to
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,8 +47,8 @@ def draw_tinted(
     colours = ListedColormap(sequential_colours()(np.linspace(0.0, 1.0, _TINTS)))
     kept = np.unique(tint)
     paths = []
-    for one in kept:
-        ends = join_pieces(pieces[tint == one])
+    for shade in kept:
+        ends = join_pieces(pieces[tint == shade])
         codes = np.tile([Path.MOVETO, Path.LINETO], len(ends))
         paths.append(Path(ends.reshape(-1, 2), codes))
     lines = PathCollection(
@@ -179,8 +180,6 @@ def _vertical(tree: Tree) -> Array:
 
 def _drawing_order(tree: Tree) -> list[int]:
     """Return the tips as a walk along the tree meets them, whatever the order of its nodes."""
-    from parsimon.phylo._editing import children_lists
-
     children, waiting, met = children_lists(tree.parent), [0], []
     while waiting:
         node = waiting.pop()
@@ -269,10 +268,13 @@ def biplot(model: Any, components: tuple[int, int], colour: Any, ax: "Axes | Non
     with figure_style():
         axes = new_axes(ax, figsize=(7.2, 5.2))
         _draw_branches(axes, model, scores)
-        shade = _shades(colour, len(scores))
+        shade = BLUE if colour is None else finite_vector(colour, "colour")
+        if colour is not None and len(shade) != len(scores):
+            raise InvalidInputError(f"colour has {len(shade)} numbers for {len(scores)} rows.")
         x, y = scores.T
         size = 18 if len(scores) > _MANY else 30
-        points = axes.scatter(x, y, c=shade, s=size, zorder=3, cmap=_map(colour), linewidth=0)
+        shades = None if colour is None else sequential_colours()
+        points = axes.scatter(x, y, c=shade, s=size, zorder=3, cmap=shades, linewidth=0)
         if colour is not None:
             bar = axes.figure.colorbar(points, ax=axes, pad=0.02)
             bar.set_label(str(getattr(colour, "name", None) or ""))
@@ -305,34 +307,10 @@ def _draw_branches(axes: "Axes", model: Any, scores: Array) -> None:
     if gaussian is None:
         return
     place = gaussian.conditional(scores).mean
-    used = _ancestors(gaussian.tree.parent, gaussian.nodes)
-    child = used[used > 0]
+    child = np.flatnonzero(on_path_to(gaussian.tree.parent, gaussian.nodes))[1:]
     ends = np.stack([place[gaussian.tree.parent[child]], place[child]], axis=1)
     strength = 0.3 if len(scores) > _MANY else 0.55
     axes.add_collection(LineCollection(list(ends), colors=GREY, linewidths=0.7, alpha=strength))
-
-
-def _ancestors(parent: Any, nodes: Any) -> Any:
-    """Return the nodes and all that are above them, ascending."""
-    used = np.zeros(len(parent), dtype=np.bool_)
-    used[nodes] = True
-    for node in range(len(parent) - 1, 0, -1):
-        if used[node]:
-            used[parent[node]] = True
-    return np.flatnonzero(used)
-
-
-def _shades(colour: Any, n: int) -> Any:
-    if colour is None:
-        return BLUE
-    values = finite_vector(colour, "colour")
-    if len(values) != n:
-        raise InvalidInputError(f"colour has {len(values)} numbers for {n} rows.")
-    return values
-
-
-def _map(colour: Any) -> Any:
-    return None if colour is None else sequential_colours()
 
 
 def _draw_arrows(axes: "Axes", model: Any, pair: tuple[int, int], scores: Array) -> None:
@@ -349,8 +327,8 @@ def _draw_arrows(axes: "Axes", model: Any, pair: tuple[int, int], scores: Array)
         return
     room = far[used] / extent[used]
     heads = loadings[shown] * (_REACH * room.min())
-    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(len(loadings))])
-    labels = [str(names[j]) for j in shown]
+    names = feature_names(model)
+    labels = [names[j] for j in shown]
     for head in heads:
         axes.annotate(
             "",

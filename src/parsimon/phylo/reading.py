@@ -10,29 +10,19 @@ import os
 import re
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from parsimon._checks import check_choice, check_positive, shorten
 from parsimon.exceptions import InvalidInputError
-
-if TYPE_CHECKING:
-    from parsimon.phylo.tree import Tree
+from parsimon.phylo.tree import Tree, children_lists
 
 # Possessive, so that a quote that is never closed costs no more than one that is.
 _TOKEN = re.compile(r"'(?:[^']++|'')*+'|[(),:;]|[^\s()\[\]',:;]+|\S")
 _QUOTE_OR_BRACKET = re.compile(r"'(?:[^']++|'')*+'|[\[\]]")
 # What may stand without quotes. Anything else is quoted, so that other programs agree.
 _PLAIN = re.compile(r"[^\s()\[\]{}/\\,;:=*'\"`+<>~#]+")
-
-
-def parse_newick(
-    text: str, *, underscores: str = "keep", default_length: float | None = None
-) -> "Tree":
-    """Return the first tree in a Newick text."""
-    tokens = _TOKEN.findall(without_comments(text))
-    return _Builder(underscores == "space", default_length).build(tokens)
 
 
 def without_comments(text: str) -> str:
@@ -62,7 +52,7 @@ class _Builder:
         self._length: list[float | None] = [None]
         self._name: list[str] = [""]
 
-    def build(self, tokens: list[str]) -> "Tree":
+    def build(self, tokens: list[str]) -> Tree:
         node, above, position = 0, -1, 0
         expect_length = named = closed = False
         while position < len(tokens):
@@ -107,9 +97,7 @@ class _Builder:
             return token[1:-1].replace("''", "'")
         return token.replace("_", " ") if self._spaces else token
 
-    def _tree(self) -> "Tree":
-        from parsimon.phylo.tree import Tree
-
+    def _tree(self) -> Tree:
         self._length[0] = 0.0 if self._length[0] is None else self._length[0]
         missing = sum(value is None for value in self._length)
         if missing and self._default is None:
@@ -136,25 +124,21 @@ def _unexpected(token: str, tokens: list[str], position: int) -> InvalidInputErr
     )
 
 
-def write_tree(tree: "Tree", path: "str | Path | None", form: str) -> str:
+def write_tree(tree: Tree, path: "str | Path | None", form: str) -> str:
     """Return the text of a tree in the given form, and write it if there is a path."""
     check_choice("format", form, ["newick", "nexus"])
     text = newick(tree)
     if form == "nexus":
         text = f"#NEXUS\nBEGIN TREES;\n    TREE tree = [&R] {text}\nEND;\n"
     if path is not None:
-        import gzip
-
         opened: Any = gzip.open if str(path).endswith(".gz") else open
         with opened(path, "wt", encoding="utf-8", newline="") as file:
             file.write(text if text.endswith("\n") else text + "\n")
     return text
 
 
-def newick(tree: "Tree") -> str:
+def newick(tree: Tree) -> str:
     """Return the tree as Newick; the root's own length is written if it is not zero."""
-    from parsimon.phylo._editing import children_lists
-
     children, pieces = children_lists(tree.parent), []
     # What is still to be written: nodes, and text between them.
     waiting: list[int | str] = [";", 0]
@@ -200,7 +184,7 @@ def read_tree(
     which: int | str = 0,
     underscores: Literal["keep", "space"] = "keep",
     default_length: float | None = None,
-) -> "Tree":
+) -> Tree:
     """Read a tree from a file, or from text that begins with "(" or "#NEXUS".
 
     Parameters
@@ -227,16 +211,14 @@ def read_tree(
     check_choice("underscores", underscores, ["keep", "space"])
     if default_length is not None:
         default_length = check_positive("default_length", default_length, or_zero=True)
-    text = _text(source).lstrip("\ufeff \t\r\n")
+    text, spaces = _text(source).lstrip("\ufeff \t\r\n"), underscores == "space"
     if text[:6].upper() == "#NEXUS":
-        chosen, translation = _nexus_tree(text[6:], which, underscores == "space")
+        chosen, translation = _nexus_tree(text[6:], which, spaces)
     else:
         chosen, translation = _newick_tree(text, which), {}
-    tree = parse_newick(chosen, underscores=underscores, default_length=default_length)
+    tree = _Builder(spaces, default_length).build(_TOKEN.findall(without_comments(chosen)))
     if not translation:
         return tree
-    from parsimon.phylo.tree import Tree
-
     return Tree(tree.parent, tree.length, tuple(translation.get(n, n) for n in tree.name))
 
 

@@ -6,7 +6,7 @@ trees and for tests.
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,9 +24,7 @@ from parsimon.phylo._passes import (
     slot_branches,
     upwards,
 )
-
-if TYPE_CHECKING:
-    from parsimon.phylo.tree import Tree
+from parsimon.phylo.tree import Tree
 
 
 class Conditional(NamedTuple):
@@ -69,7 +67,7 @@ class TreeGaussian:
     True
     """
 
-    tree: "Tree"
+    tree: Tree
     model: Model = field(default_factory=Model)
     tips: Indices | None = None
 
@@ -99,7 +97,7 @@ class TreeGaussian:
         """Return the same rows of the same tree under another model, without a new schedule."""
         other = TreeGaussian(self.tree, model, self.tips)
         other.__dict__["nodes"] = self.nodes
-        other.__dict__["_schedule"] = self.schedule
+        other.__dict__["schedule"] = self.schedule
         return other
 
     def whiten(self, values: Any) -> Array:
@@ -226,7 +224,7 @@ class TreeGaussian:
         )
 
 
-def _coinciding(tree: "Tree", branches: Evolution, nodes: Indices) -> str:
+def _coinciding(tree: Tree, branches: Evolution, nodes: Indices) -> str:
     """Say which tips have no branch between them, or none to the root."""
     above = tree.parent.tolist()
     still = (branches.variance == 0).tolist()
@@ -245,7 +243,7 @@ def _coinciding(tree: "Tree", branches: Evolution, nodes: Indices) -> str:
     return "some tips are too close to be told apart"
 
 
-def covariance(tree: "Tree", **parameters: Any) -> Array:
+def covariance(tree: Tree, **parameters: Any) -> Array:
     """Return the covariance matrix of the tips, in the order of ``tree.tip_names``.
 
     Parameters

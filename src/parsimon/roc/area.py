@@ -1,6 +1,6 @@
 """Areas: under a curve, under a front of classifiers, by counting pairs, and of many classes."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -182,14 +182,6 @@ def _rectangles(fpr: Array, tpr: Array) -> float:
     return float(attained @ np.diff(fpr[order], append=1.0))
 
 
-class ClassColumns(NamedTuple):
-    """Scores of shape (n, n_classes), the class of each row, and what each column is."""
-
-    scores: Array
-    truth: AnyArray
-    labels: AnyArray
-
-
 def multiclass_auc(
     y_true: Any,
     y_score: Any,
@@ -233,12 +225,12 @@ def multiclass_auc(
     >>> round(multiclass_auc(["ash", "elm", "oak", "elm"], scores), 3)
     0.875
     """
-    columns = _checked_columns(y_true, y_score, labels)
+    scores, truth, classes = _checked_columns(y_true, y_score, labels)
     if average not in ("macro", "weighted"):
         raise InvalidInputError(f'average must be "macro" or "weighted", got {average!r}.')
-    share = np.array([np.mean(columns.truth == label) for label in columns.labels])
+    share = np.array([np.mean(truth == label) for label in classes])
     if method == "ovr":
-        areas = _one_against_rest(columns, ties)
+        areas = [auc(truth == label, scores[:, i], ties=ties) for i, label in enumerate(classes)]
         return float(np.average(areas, weights=share if average == "weighted" else None))
     if method != "ovo":
         raise InvalidInputError(f'method must be "ovo" or "ovr", got {method!r}.')
@@ -253,25 +245,18 @@ def pairwise_auc(y_true: Any, y_score: Any, *, labels: Any = None, ties: Ties = 
 
     Shapes: y_true (n,), y_score (n, n_classes), labels (n_classes,) -> (n_classes, n_classes).
     """
-    columns = _checked_columns(y_true, y_score, labels)
-    table = np.full((len(columns.labels),) * 2, 0.5)
-    for i, first in enumerate(columns.labels):
-        for j, second in enumerate(columns.labels):
+    scores, truth, classes = _checked_columns(y_true, y_score, labels)
+    table = np.full((len(classes),) * 2, 0.5)
+    for i, first in enumerate(classes):
+        for j, second in enumerate(classes):
             if i != j:
-                rows = (columns.truth == first) | (columns.truth == second)
-                own = columns.scores[rows, i]
-                table[i, j] = auc(columns.truth[rows] == first, own, ties=ties)
+                rows = (truth == first) | (truth == second)
+                table[i, j] = auc(truth[rows] == first, scores[rows, i], ties=ties)
     return table
 
 
-def _one_against_rest(columns: ClassColumns, ties: Ties) -> list[float]:
-    return [
-        auc(columns.truth == label, columns.scores[:, i], ties=ties)
-        for i, label in enumerate(columns.labels)
-    ]
-
-
-def _checked_columns(y_true: Any, y_score: Any, labels: Any) -> ClassColumns:
+def _checked_columns(y_true: Any, y_score: Any, labels: Any) -> tuple[Array, AnyArray, AnyArray]:
+    """Return scores of shape (n, n_classes), the class of each row, and what each column is."""
     truth, scores = label_vector(y_true, "y_true"), finite_matrix(y_score, "y_score")
     if truth.shape != (len(scores),):
         raise InvalidInputError(f"y_true has shape {truth.shape} for {len(scores)} rows of scores.")
@@ -286,4 +271,4 @@ def _checked_columns(y_true: Any, y_score: Any, labels: Any) -> ClassColumns:
         raise InvalidInputError(
             f"y_true and labels do not hold the same classes: {shorten(sorted(missing, key=str))}."
         )
-    return ClassColumns(scores, truth, classes)
+    return scores, truth, classes

@@ -101,10 +101,7 @@ def delong_test(
     (0.438, 0.049)
     """
     check_confidence(confidence)
-    if alternative not in ("two-sided", "greater", "less"):
-        raise InvalidInputError(
-            f'alternative must be "two-sided", "greater" or "less", got {alternative!r}.'
-        )
+    _check_alternative(alternative)
     samples = (
         class_scores(y_true, first, pos_label=pos_label),
         class_scores(y_true if y_second is None else y_second, second, pos_label=pos_label),
@@ -129,6 +126,13 @@ def delong_test(
         p_value=_p_value(difference / error, freedom, alternative),
         method="paired DeLong" if y_second is None else "unpaired DeLong",
     )
+
+
+def _check_alternative(alternative: Alternative) -> None:
+    if alternative not in ("two-sided", "greater", "less"):
+        raise InvalidInputError(
+            f'alternative must be "two-sided", "greater" or "less", got {alternative!r}.'
+        )
 
 
 def _paired(shares: list[tuple[Array, Array]]) -> tuple[float, float]:
@@ -256,13 +260,10 @@ class AucNull:
 
     def p_value(self, auc: float, alternative: Alternative = "two-sided") -> float:
         """Return how often chance does as well as `auc` (or as badly, or either)."""
+        _check_alternative(alternative)
         # The law is symmetric about one half, so that an upper tail is a lower one.
         less, greater = self.cdf(auc), self.cdf(1 - auc)
         tails = {"less": less, "greater": greater, "two-sided": min(1.0, 2 * min(less, greater))}
-        if alternative not in tails:
-            raise InvalidInputError(
-                f'alternative must be "two-sided", "greater" or "less", got {alternative!r}.'
-            )
         return tails[alternative]
 
     def simulate(self, n_draws: int = 100_000, random_state: Seed = None) -> Array:
@@ -329,10 +330,7 @@ def rank_sum_test(
 
 
 def _tied_p_value(area: float, null: AucNull, counts: Any, alternative: Alternative) -> float:
-    if alternative not in ("two-sided", "greater", "less"):
-        raise InvalidInputError(
-            f'alternative must be "two-sided", "greater" or "less", got {alternative!r}.'
-        )
+    _check_alternative(alternative)
     n = int(counts.sum())
     shrink = 1 - float(((counts**3.0) - counts).sum()) / (n**3 - n)
     if shrink <= 0:

@@ -286,24 +286,6 @@ def confusion_rates(
     return ConfusionRates(counts, classes)
 
 
-def cheapest_labels(probabilities: Any, costs: Any, *, labels: Any = None) -> AnyArray:
-    """Predict, for each row, the class with the least expected cost.
-
-    Shapes: probabilities (n, n_classes), costs (n_classes, n_classes), labels (n_classes,) ->
-        (n,).
-    """
-    matrix = finite_matrix(probabilities, "probabilities")
-    expected = matrix @ cost_matrix(costs, matrix.shape[1])
-    chosen: AnyArray = expected.argmin(axis=1)
-    names: AnyArray = np.arange(matrix.shape[1])
-    if labels is not None:
-        names = label_vector(labels, "labels")
-    if len(names) != matrix.shape[1]:
-        raise InvalidInputError(f"{len(names)} labels were given for {matrix.shape[1]} columns.")
-    predicted: AnyArray = names[chosen]
-    return predicted
-
-
 def cost_matrix(costs: Any, n_classes: int) -> Array:
     """Return `costs` as a matrix of one row and one column per class."""
     matrix = finite_matrix(costs, "costs")
@@ -327,5 +309,4 @@ def _checked_priors(priors: Any, n_classes: int) -> Array:
 
 
 def _ratio(part: Array, whole: Array) -> Array:
-    rate: Array = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
-    return rate
+    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)

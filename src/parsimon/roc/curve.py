@@ -1,4 +1,4 @@
-"""The ROC curve: all thresholds at once, its convex hull, and points turned right way up.
+"""The ROC curve: all thresholds at once, and its convex hull.
 
 The decision rule of the whole package is *positive if score > threshold*, as in Clark (2.32).
 Thresholds found from data lie midway between neighbouring scores, so that scikit-learn's
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from parsimon._checks import finite_vector
-from parsimon._typing import Array, Indices, Mask
+from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.roc._samples import ClassScores, as_numbers, class_scores
 
@@ -39,14 +39,6 @@ class RocHull(NamedTuple):
     fpr: Array
     tpr: Array
     rows: Indices
-
-
-class Reversed(NamedTuple):
-    """Rates after reversing classifiers that were worse than chance, and which they were."""
-
-    fpr: Array
-    tpr: Array
-    reversed: Mask
 
 
 def roc_points(
@@ -153,21 +145,6 @@ def roc_hull(fpr: Any, tpr: Any) -> RocHull:
     return RocHull(x[kept], y[kept], rows[kept])
 
 
-def reverse_below_diagonal(fpr: Any, tpr: Any) -> Reversed:
-    """Reverse the predictions of classifiers that are worse than chance.
-
-    Such a classifier has learnt something and applies it the wrong way round: (F, T) below the
-    diagonal becomes (1 - F, 1 - T) above it.
-
-    Shapes: fpr, tpr (n,).
-
-    Clark (2011), section 2.2.2, classifiers E and F of figure 2.1.
-    """
-    fpr, tpr = checked_rates(fpr, tpr)
-    below = tpr < fpr
-    return Reversed(np.where(below, 1 - fpr, fpr), np.where(below, 1 - tpr, tpr), below)
-
-
 def checked_rates(fpr: Any, tpr: Any) -> tuple[Array, Array]:
     """Return two vectors of rates of equal length, refusing what is not in [0, 1]."""
     rates = finite_vector(fpr, "fpr"), finite_vector(tpr, "tpr")
@@ -183,8 +160,7 @@ def _share_above(thresholds: Array, scores: Array, weight: Array) -> Array:
     order = np.argsort(scores)
     cumulative = np.concatenate(([0.0], np.cumsum(weight[order])))
     below = cumulative[np.searchsorted(scores[order], thresholds, side="right")]
-    share: Array = (cumulative[-1] - below) / cumulative[-1]
-    return share
+    return (cumulative[-1] - below) / cumulative[-1]
 
 
 def _midpoints(sample: ClassScores) -> Array:

@@ -1,5 +1,6 @@
 """One picture of a classifier: curve, hull, the price of errors and the point to choose."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(repr=False, eq=False)
 class RocDisplay:
     """A ROC curve with its hull, the iso-cost line that touches it, and the cheapest point.
 
@@ -57,28 +59,15 @@ class RocDisplay:
     the others; expected cost 0.5.
     """
 
-    ax_: "Axes"
-
-    def __init__(
-        self,
-        points: RocPoints,
-        *,
-        interval: AucInterval | None = None,
-        auc: float | None = None,
-        band: RocBand | None = None,
-        chosen: OperatingPoint | None = None,
-        slope: float | None = None,
-        name: str | None = None,
-        pos_label: Any = None,
-    ) -> None:
-        self.points = points
-        self.interval = interval
-        self.auc = auc
-        self.band = band
-        self.chosen = chosen
-        self.slope = slope
-        self.name = name
-        self.pos_label = pos_label
+    points: RocPoints
+    _: KW_ONLY
+    interval: AucInterval | None = None
+    auc: float | None = None
+    band: RocBand | None = None
+    chosen: OperatingPoint | None = None
+    slope: float | None = None
+    name: str | None = None
+    pos_label: Any = None
 
     @classmethod
     def from_predictions(

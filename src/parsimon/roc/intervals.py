@@ -209,8 +209,7 @@ def delong_covariance(above: Array, below: Array) -> Array:
     """
     if min(above.shape[1], below.shape[1]) < 2:
         return np.full((len(above),) * 2, np.nan)
-    total: Array = _covariance(above) / above.shape[1] + _covariance(below) / below.shape[1]
-    return total
+    return _covariance(above) / above.shape[1] + _covariance(below) / below.shape[1]
 
 
 def newcombe_bounds(
@@ -264,8 +263,7 @@ def _normal_bounds(
 
 def _covariance(rows: Array) -> Array:
     centred = rows - rows.mean(axis=1, keepdims=True)
-    covariance: Array = centred @ centred.T / (rows.shape[1] - 1)
-    return covariance
+    return centred @ centred.T / (rows.shape[1] - 1)
 
 
 class RocBand(NamedTuple):

@@ -3,14 +3,14 @@ r"""Probabilities that are right on rows which no weight was fitted to.
 A function's mean becomes a score by MacKay's :math:`m / \sqrt{1 + t \pi v / 8}`: its variance is
 trusted wholly (t = 1), in part or not at all, since that of few functions can be far too great,
 where classes can be told apart without error, or where a table has many columns. Held-out rows
-choose t, one slope and a shift for each class (`fitted_calibration`); `CalibratedClasses` is a
-model whose answers pass through them. `chosen_classes` is what `RVC()` begins with: the functions
+choose t, one slope and a shift for each class (`fit_calibration`); `CalibratedClasses` is a
+model whose answers pass through them. `choose_classes` is what `RVC()` begins with: the functions
 among which it chooses, and how its scores become probabilities.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -105,7 +105,7 @@ def _moderated(latent: Array, trust: float) -> Array:
     return scores
 
 
-def fitted_calibration(
+def fit_calibration(
     latent: Array, codes: Indices, weights: Array, trusts: Sequence[float] = TRUSTS
 ) -> Calibration:
     """Return the trust, slope and shifts that make held-out labels most probable.
@@ -114,12 +114,12 @@ def fitted_calibration(
 
     Shapes: latent (n, 2k), codes (n,), weights (n,).
     """
-    found = [_fitted_line(_moderated(latent, trust), codes, weights) for trust in trusts]
+    found = [_fit_line(_moderated(latent, trust), codes, weights) for trust in trusts]
     best = int(np.argmin([value for _, _, value in found]))
     return Calibration(found[best][0], found[best][1], trusts[best])
 
 
-def _fitted_line(scores: Array, codes: Indices, weights: Array) -> tuple[float, Array, float]:
+def _fit_line(scores: Array, codes: Indices, weights: Array) -> tuple[float, Array, float]:
     """Return a slope, shifts and the penalised loss of scores.
 
     Two classes that held-out rows tell apart without error would have an endless slope: a new row
@@ -162,7 +162,7 @@ def held_out_losses(
     losses = np.empty(len(codes))
     for fold in range(parts.n_folds):
         own = parts.folds == fold
-        others = fitted_calibration(latent[~own], codes[~own], parts.weights[~own], trusts)
+        others = fit_calibration(latent[~own], codes[~own], parts.weights[~own], trusts)
         losses[own] = others.losses(latent[own], codes[own])
     return losses
 
@@ -236,15 +236,7 @@ def agreeing_probability(calibration: Calibration, scores: Array, decision: Arra
     return np.column_stack([expit(-log_odds), expit(log_odds)])
 
 
-class ChosenClasses(NamedTuple):
-    """The functions to choose from, the calibration, and the mean losses of all that was tried."""
-
-    made: Dictionary
-    calibration: Calibration | None
-    tried: tuple[tuple[str, float, float], ...]
-
-
-def chosen_classes(
+def choose_classes(
     estimator: Any,
     fit: Callable[..., list[SparseBayes | SparseSoftmax]],
     rows: Rows,
@@ -253,8 +245,11 @@ def chosen_classes(
     *,
     importance: Array,
     deadline: float | None,
-) -> ChosenClasses:
+) -> tuple[Dictionary, Calibration | None, tuple[tuple[str, float, float], ...]]:
     """Choose scales and a width, or a constant, and calibrate, on held-out rows.
+
+    Returns the functions to choose from, the calibration, and the mean losses of all that was
+    tried.
 
     Shapes: codes (n,), importance (n,): weights that are due to the classes.
 
@@ -266,7 +261,7 @@ def chosen_classes(
 
     def scorer(basis: BasisFunctions, design: Array, left: Array, held: Indices) -> Array:
         train = np.flatnonzero(left > 0.0)
-        made = Dictionary(basis, design[train], None, ())
+        made = Dictionary(basis, design[train])
         weights = left[train]
         fits = fit(made, codes_some[train], n_classes, row_weights=weights, deadline=half)
         shared = shared_columns(basis, [fit.active for fit in fits])
@@ -301,8 +296,7 @@ def chosen_classes(
     elif choice.scores:
         used = deals[: len(choice.scores)]
         labels = np.concatenate([codes_some[parts.rows] for parts in used])
-        calibration = fitted_calibration(
+        calibration = fit_calibration(
             np.concatenate(choice.scores), labels, shared_weights(used), trusts
         )
-    made = Dictionary(basis, basis.design(rows.X), None, ())
-    return ChosenClasses(made, calibration, choice.tried)
+    return Dictionary(basis, basis.design(rows.X)), calibration, choice.tried

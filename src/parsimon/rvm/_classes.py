@@ -3,15 +3,13 @@
 `fit_classes` makes the sparse fits of two or more classes on one dictionary, `class_model` the
 model of them: `OneVsRestMachines` keeps one machine for each class (a single one for two classes),
 `SoftmaxClasses` one posterior of the weights of all classes. Both answer the same questions, so
-that the classifier does not ask which it has. `show_weights` is what a fitted machine shows of
-itself: which rows or features matter, and how much.
+that the classifier does not ask which it has.
 """
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from scipy.special import expit, ndtr, softmax
@@ -19,24 +17,16 @@ from scipy.special import expit, ndtr, softmax
 from parsimon._parallel import Workers
 from parsimon._typing import Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.likelihoods import positive_probability
+from parsimon.inference.likelihoods import hermite_rule
 from parsimon.inference.posterior import Latent
 from parsimon.inference.sparse_bayes import SparseBayes, softmax_sparse, sparse_classification
-from parsimon.inference.sparse_bayes.averaged import variational_classification
-from parsimon.inference.sparse_bayes.em import em_classification
 from parsimon.inference.sparse_bayes.softmax import (
     SparseSoftmax,
     softmax_average,
     softmax_latent,
     softmax_scores,
 )
-from parsimon.rvm._dictionary import (
-    BasisFunctions,
-    BumpColumns,
-    DictionaryColumns,
-    KernelColumns,
-    TableColumns,
-)
+from parsimon.inference.sparse_bayes.thinned import em_classification, variational_classification
 from parsimon.rvm._machine import (
     Column,
     FarSummary,
@@ -340,97 +330,24 @@ def _fit_class(
     return _ALGORITHMS[algorithm](design, target, **options)
 
 
-class Shown(NamedTuple):
-    """Weights and precisions by row or feature, for k functions; one function has no first axis.
-
-    Shapes: coef (k, n_relevant), intercept (k,), bias_alpha (k,).
-
-    relevance (n_relevant,): Row, feature or centre of each function in the model, without the
-        bias.
-    relevance_vectors (n_relevant, d): No rows where functions are no places.
-    """
-
-    relevance: Indices
-    relevance_vectors: Array
-    coef: Array
-    intercept: Any
-    alpha: Array
-    bias_alpha: Any
-
-
-def show_weights(basis: BasisFunctions, weights: Array, alpha: Array, n_features: int) -> Shown:
-    """Return what is shown of the functions in a model.
-
-    Shapes: weights, alpha (k, n_columns).
-    """
-    first = int(basis.has_bias)
-    intercept = weights[:, 0] if first else np.zeros(len(weights))
-    bias_alpha = alpha[:, 0] if first else np.full(len(weights), np.inf)
-    coef, precision = weights[:, first:], alpha[:, first:]
-    functions = basis.functions
-    if isinstance(functions, TableColumns) and functions.word == "feature":
-        if functions.unit is not None:
-            with np.errstate(over="ignore", divide="ignore"):
-                coef, precision = coef / functions.unit, precision * functions.unit**2
-        if functions.origin is not None:
-            intercept = intercept - coef @ functions.origin
-        coef = _spread_out(coef, basis.places, n_features, 0.0)
-        precision = _spread_out(precision, basis.places, n_features, np.inf)
-    vectors = np.empty((0, n_features)) if basis.centres is None else basis.centres
-    if len(weights) == 1:
-        return Shown(
-            basis.places, vectors, coef[0], float(intercept[0]), precision[0], float(bias_alpha[0])
-        )
-    return Shown(basis.places, vectors, coef, intercept, precision, bias_alpha)
-
-
-def source(basis: BasisFunctions) -> Any:
-    """Return what the functions come from: a kernel, a dictionary, or the name of a table."""
-    functions = basis.functions
-    if isinstance(functions, KernelColumns):
-        return functions.kernel
-    if isinstance(functions, BumpColumns | DictionaryColumns):
-        return functions.dictionary
-    is_feature = isinstance(functions, TableColumns) and functions.word == "feature"
-    return "features" if is_feature else "precomputed"
-
-
-def _spread_out(table: Array, places: Indices, width: int, otherwise: float) -> Array:
-    whole = np.full((len(table), width), otherwise)
-    whole[:, places] = table
-    return whole
-
-
 # The largest number below one half whose difference from one is not one half.
 _BELOW_HALF = 0.5 - np.finfo(np.float64).epsneg
 # Weights and slopes of eight normal distribution functions whose sum is the logistic function, to
 # 2e-9 [1]; below `_RARE` the error would no longer be small beside the probability.
 # [1] Monahan and Stefanski (1992), "Normal scale mixture approximations to F*(z) and computation
 # of the logistic-normal integral", table 1.
-_PROBIT_WEIGHTS = np.array(
+_PROBIT_WEIGHTS, _PROBIT_SLOPES = np.array(
     [
-        0.003246343272134,
-        0.051517477033972,
-        0.195077912673858,
-        0.315569823632818,
-        0.274149576158423,
-        0.131076880695470,
-        0.027912418727972,
-        0.001449567805354,
+        [0.003246343272134, 1.365340806296348],
+        [0.051517477033972, 1.059523971016916],
+        [0.195077912673858, 0.830791313765644],
+        [0.315569823632818, 0.650732166639391],
+        [0.274149576158423, 0.508135425366489],
+        [0.131076880695470, 0.396313345166341],
+        [0.027912418727972, 0.308904252267995],
+        [0.001449567805354, 0.238212616409306],
     ]
-)
-_PROBIT_SLOPES = np.array(
-    [
-        1.365340806296348,
-        1.059523971016916,
-        0.830791313765644,
-        0.650732166639391,
-        0.508135425366489,
-        0.396313345166341,
-        0.308904252267995,
-        0.238212616409306,
-    ]
-)
+).T.copy()
 _RARE = 1e-5
 # Nodes of the trapezoidal rule, and rows at a time.
 _STEP = 0.25
@@ -438,34 +355,17 @@ _POINTS = np.arange(-40.0, 40.0 + _STEP, _STEP)
 _BLOCK = 4000
 
 
-def moderated_probability(mean: Array, variance: Array) -> Array:
-    r"""Return the logistic function averaged over a Gaussian latent value.
+def less_probable(mean: Array, variance: Array) -> Array:
+    r"""Return the averaged probability of the less probable class, fast.
 
-    :math:`\int (1 + e^{-f})^{-1} N(f | m, v) df` by quadrature, to about 1e-12; MacKay's
-    :math:`(1 + e^{-m / \sqrt{1 + \pi v / 8}})^{-1}` [1] is wrong by up to 0.02. The answer is
-    one half where the mean is zero, exactly, and on the mean's side of one half everywhere else,
-    so that it never contradicts a prediction from the mean.
+    :math:`\int (1 + e^{f})^{-1} N(f | |m|, v) df` to 2e-9 and, relatively, to 2e-4: greater than
+    zero, and below one half unless the mean is zero, so that it never contradicts a prediction from
+    the mean. MacKay's :math:`(1 + e^{|m| / \sqrt{1 + \pi v / 8}})^{-1}` [1] is wrong by up to 0.02.
 
-    Shapes: mean, variance (n,).
+    Shapes: mean, variance (...,).
 
     [1] MacKay (1992), "The evidence framework applied to classification networks", Neural
     Computation 4:720-736.
-    """
-    mean = np.asarray(mean, dtype=np.float64)
-    spread = np.broadcast_to(np.asarray(variance, dtype=np.float64), mean.shape)
-    # The smaller of the two probabilities keeps its digits; the other is one minus it.
-    smaller = positive_probability(Latent(-np.abs(mean), spread), link="logit")
-    smaller = np.minimum(smaller, _BELOW_HALF)
-    return np.where(mean == 0.0, 0.5, np.where(mean > 0.0, 1.0 - smaller, smaller))
-
-
-def less_probable(mean: Array, variance: Array) -> Array:
-    """Return the averaged probability of the less probable class, fast.
-
-    It is that of `moderated_probability` to 2e-9 and, relatively, to 2e-4: greater than zero, and
-    below one half unless the mean is zero.
-
-    Shapes: mean, variance (...,).
     """
     below = -np.abs(mean)
     slopes = _PROBIT_SLOPES[:, None]
@@ -489,19 +389,13 @@ def _rare_probability(mean: Array, variance: Array) -> Array:
     """
     narrow, sd = variance < 1.0, np.sqrt(variance)
     probability = np.empty(len(mean))
-    nodes, weights = _hermite()
+    nodes, weights = hermite_rule(60)
     for rows in np.array_split(np.flatnonzero(narrow), 1 + len(mean) // _BLOCK):
         probability[rows] = expit(mean[rows, None] + sd[rows, None] * nodes) @ weights
     density = _STEP * expit(_POINTS) * expit(-_POINTS)
     for rows in np.array_split(np.flatnonzero(~narrow), 1 + len(mean) // _BLOCK):
         probability[rows] = ndtr((mean[rows, None] - _POINTS) / sd[rows, None]) @ density
     return probability
-
-
-@cache
-def _hermite() -> tuple[Array, Array]:
-    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
-    return nodes, weights / np.sqrt(2 * np.pi)
 
 
 def averaged_log_odds(mean: Array, variance: Array) -> Array:

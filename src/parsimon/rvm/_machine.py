@@ -16,7 +16,6 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 from scipy.special import expit
 
-from parsimon._random import Seed, generator
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.irls import logistic_mode
@@ -148,8 +147,6 @@ class FarVariance:
         precision: Array | None = None,
         row_weights: Array | None = None,
         has_bias: bool = False,
-        max_anchors: int = MOST_ANCHORS,
-        random_state: Seed = 0,
     ) -> Self:
         """Prepare what new rows need.
 
@@ -158,7 +155,7 @@ class FarVariance:
         weights = np.ones(len(X)) if row_weights is None else np.asarray(row_weights, np.float64)
         if precision is None:
             precision = _row_precision(design @ mean, noise_variance)
-        rows, factor = _anchor_rows(weights, max_anchors, random_state)
+        rows, factor = _anchor_rows(weights)
         precision = precision[rows] * weights[rows] * factor
         columns = design[rows]
         whitening = _whitening(columns, precision, alpha)
@@ -285,14 +282,14 @@ def _row_precision(scores: Array, noise_variance: float | None) -> Array:
     return precision
 
 
-def _anchor_rows(weights: Array, most: int, random_state: Seed) -> tuple[Indices, float]:
+def _anchor_rows(weights: Array) -> tuple[Indices, float]:
     """Return rows that stand for all, and how many of the weight's units each stands for."""
     used = np.flatnonzero(weights > 0)
     if not len(used):
         raise InvalidInputError("Every row has weight zero; give at least one a positive weight.")
-    if len(used) <= most:
+    if len(used) <= MOST_ANCHORS:
         return used, 1.0
-    rows = np.sort(generator(random_state).choice(used, size=most, replace=False))
+    rows = np.sort(np.random.default_rng(0).choice(used, size=MOST_ANCHORS, replace=False))
     return rows, float(weights[used].sum() / weights[rows].sum())
 
 

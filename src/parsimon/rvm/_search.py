@@ -6,20 +6,15 @@
 the rows it is fitted to or in K folds, `TwoArchives` on a second half of the rows.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 
 from parsimon._checks import check_choice, check_count
-from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.pareto import Checkpoint
 from parsimon.pareto.run import Ending, SearchOptions, Standing, child_generator, run
 from parsimon.rvm._evaluators import (
     GenomeEvaluator,
@@ -102,12 +97,6 @@ class ArchiveResult:
     stopped_by: str
     history: ArchiveHistory
 
-    @cached_property
-    def n_active(self) -> Indices:
-        """How many columns the model behind each point has on, the bias included, shape (k,)."""
-        sizes = np.array([len(model.active) for model in self.models], dtype=np.intp)
-        return sizes[self.which]
-
     def __repr__(self) -> str:
         return (
             f"ArchiveResult: {len(self.values)} operating points of {len(self.models)} models "
@@ -121,22 +110,17 @@ def search(
     *,
     scheme: str | int | Indices | None = None,
     complexity: str = "active",
-    mutations: int = 3,
     start: ChosenColumns | None = None,
     thresholds: str | float = "exact",
     max_iter: int | None = None,
-    max_evaluations: int | None = None,
     stall: int | None = 100,
-    time_limit: float | None = None,
-    callback: Callable[[ArchiveResult], Any] | None = None,
-    checkpoint: Checkpoint | str | Path | None = None,
-    verbose: bool = False,
-    random_state: Seed = None,
+    **limits: Any,
 ) -> ArchiveResult:
     """Search for models that no other beats in the rates of all classes and in complexity.
 
     A search that has stalled is one into whose archive nothing has come for more than `stall`
-    iterations. Without a start it begins with one random column.
+    iterations. Without a start it begins with one random column. Further options are those of
+    `SearchOptions`.
 
     Shapes: scheme (n,).
 
@@ -148,7 +132,7 @@ def search(
         check_count("stall", stall)
     task = SearchTask(
         problem,
-        Moves(problem.n_columns, most=check_count("mutations", mutations)),
+        Moves(problem.n_columns),
         check_complexity(complexity),
         ClassSweep(problem.n_classes, thresholds)
         if problem.n_classes > 2
@@ -158,14 +142,9 @@ def search(
     )
     options = SearchOptions(
         max_iter=max_iter,
-        time_limit=time_limit,
         stall=None if stall is None else stall + 1,
-        max_evaluations=max_evaluations,
         report_every=REPORT_EVERY,
-        callback=callback,
-        checkpoint=checkpoint,
-        verbose=verbose,
-        random_state=random_state,
+        **limits,
     )
     return run(ArchiveSearch(task), options)
 

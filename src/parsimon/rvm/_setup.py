@@ -1,4 +1,4 @@
-"""What the classifier and the regressor share: options, rows, the dictionary, warnings."""
+"""What the classifier and the regressor share: options, rows, the dictionary, what is shown."""
 
 import time
 import warnings
@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import (
     check_choice,
@@ -15,12 +17,21 @@ from parsimon._checks import (
     is_precomputed,
     shorten,
 )
-from parsimon._data import Rows, merged_rows
+from parsimon._data import Rows, merged_rows, validate_data
 from parsimon._random import seed_sequence
-from parsimon._typing import Array
+from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes
-from parsimon.rvm._dictionary import TABLES, BasisFunctions, choose_centres, make_basis
+from parsimon.rvm._dictionary import (
+    TABLES,
+    BasisFunctions,
+    BumpColumns,
+    DictionaryColumns,
+    KernelColumns,
+    TableColumns,
+    choose_centres,
+    make_basis,
+)
 from parsimon.rvm._widths import WidthFit, best_gamma, input_widths
 
 ALGORITHMS = ("fast", "em", "variational")
@@ -43,8 +54,8 @@ class Dictionary(NamedTuple):
 
     basis: BasisFunctions
     design: Array
-    widths: WidthFit | None
-    starts: tuple[SparseBayes | None, ...]
+    widths: WidthFit | None = None
+    starts: tuple[SparseBayes | None, ...] = ()
 
 
 def check_machine_options(estimator: Any) -> None:
@@ -105,7 +116,7 @@ def make_dictionary(
         basis = make_basis(
             kernel, rows.X, places=rows.places, centres=estimator.centres, bias=estimator.bias
         )
-        return Dictionary(basis, basis.design(rows.X), None, ())
+        return Dictionary(basis, basis.design(rows.X))
     seeds = seed_sequence(estimator.random_state).spawn(2)
     # The whole table itself where no inputs repeat: a kernel knows then that it is symmetric.
     distinct = rows.X if rows.is_new.all() else rows.X[rows.is_new]
@@ -205,3 +216,63 @@ def rough_options(estimator: Any) -> dict[str, Any]:
         "max_iter": min(ROUGH_STEPS, estimator.max_iter),
         "tol": ROUGH_TOLERANCE,
     }
+
+
+class RelevanceEstimator(BaseEstimator):
+    """What both estimators do with the basis of the functions in their model."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = is_precomputed(self)
+        return tags
+
+    def _at(self, X: Any) -> tuple[Array, Array]:
+        """Return checked rows and the functions in the model at them."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return X, self.basis_.design(X)
+
+    def _show(self, basis: BasisFunctions, weights: Array, alpha: Array) -> None:
+        """Set the attributes that say which rows or features matter, and how much.
+
+        Those of one function have no first axis.
+
+        Shapes: weights, alpha (k, n_columns).
+        """
+        first, functions, n_features = int(basis.has_bias), basis.functions, self.n_features_in_
+        intercept = weights[:, 0] if first else np.zeros(len(weights))
+        bias_alpha = alpha[:, 0] if first else np.full(len(weights), np.inf)
+        coef, precision = weights[:, first:], alpha[:, first:]
+        if isinstance(functions, TableColumns) and functions.word == "feature":
+            if functions.unit is not None:
+                with np.errstate(over="ignore", divide="ignore"):
+                    coef, precision = coef / functions.unit, precision * functions.unit**2
+            if functions.origin is not None:
+                intercept = intercept - coef @ functions.origin
+            coef = _spread_out(coef, basis.places, n_features, 0.0)
+            precision = _spread_out(precision, basis.places, n_features, np.inf)
+        vectors = np.empty((0, n_features)) if basis.centres is None else basis.centres
+        is_one = len(weights) == 1
+        self.basis_, self.kernel_ = basis, origin(basis)
+        self.relevance_, self.relevance_vectors_ = basis.places, vectors
+        self.coef_: Array = coef[0] if is_one else coef
+        self.alpha_: Array = precision[0] if is_one else precision
+        self.intercept_: Any = float(intercept[0]) if is_one else intercept
+        self.bias_alpha_: Any = float(bias_alpha[0]) if is_one else bias_alpha
+
+
+def origin(basis: BasisFunctions) -> Any:
+    """Return what the functions come from: a kernel, a dictionary, or the name of a table."""
+    functions = basis.functions
+    if isinstance(functions, KernelColumns):
+        return functions.kernel
+    if isinstance(functions, BumpColumns | DictionaryColumns):
+        return functions.dictionary
+    is_feature = isinstance(functions, TableColumns) and functions.word == "feature"
+    return "features" if is_feature else "precomputed"
+
+
+def _spread_out(table: Array, places: Indices, width: int, otherwise: float) -> Array:
+    whole = np.full((len(table), width), otherwise)
+    whole[:, places] = table
+    return whole

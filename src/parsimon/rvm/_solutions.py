@@ -25,7 +25,7 @@ from parsimon.rvm._automatic import deal_out, gains_surely
 from parsimon.rvm._calibration import (
     Calibration,
     constant_calibration,
-    fitted_calibration,
+    fit_calibration,
     held_out_losses,
 )
 from parsimon.rvm._dictionary import BasisFunctions
@@ -71,10 +71,9 @@ class TrainingTable(NamedTuple):
 class FrontSolutions:
     """The solutions of a front, in its order; a call with a row returns a fitted classifier.
 
-    Shapes: X (n, d), codes (n,), classes (n_classes,), weights (n,), feature_names (d,).
-
     options: Parameters of the classifiers.
     basis: The whole dictionary.
+    table: The rows that they are fitted to.
     models: Each occurs once.
     which (k,): The model behind each solution.
     cutoffs (k,): As in `RVC`.
@@ -82,11 +81,7 @@ class FrontSolutions:
 
     options: RVC
     basis: BasisFunctions
-    X: Array
-    codes: Indices
-    classes: AnyArray
-    weights: Array
-    feature_names: Any
+    table: TrainingTable
     models: tuple[ChosenColumns, ...]
     which: Indices
     cutoffs: Array
@@ -101,16 +96,17 @@ class FrontSolutions:
         basis, alpha = self.basis.columns(model.active), model.alpha
         if not len(model.active):
             basis, alpha = replace(basis, has_bias=True), np.array([10.0**LOWEST_LEVEL])
+        table = self.table
         return classifier_given(
             self.options,
             basis,
-            self.X,
-            self.codes,
-            self.classes,
+            table.X,
+            table.codes,
+            table.classes,
             alpha,
             cutoff=float(cutoff) if cutoff.ndim == 0 else cutoff,
-            sample_weight=self.weights,
-            feature_names=self.feature_names,
+            sample_weight=table.weights,
+            feature_names=table.feature_names,
         )
 
     def calibration(self, row: int) -> Calibration:
@@ -118,21 +114,22 @@ class FrontSolutions:
 
         Scores that say no more of these than the class frequencies do are not used.
         """
-        model, n_classes = self.models[self.which[row]], len(self.classes)
-        parts = deal_out(self.codes, self.weights)
-        constant = constant_calibration(self.codes, self.weights, n_classes)
+        model, table = self.models[self.which[row]], self.table
+        codes, weights, n_classes = table.codes, table.weights, len(table.classes)
+        parts = deal_out(codes, weights)
+        constant = constant_calibration(codes, weights, n_classes)
         if not len(model.active) or not parts.n_folds:
             return constant
-        columns = self.basis.columns(model.active).design(self.X)
+        columns = self.basis.columns(model.active).design(table.X)
         scores = np.empty((len(parts.rows), n_classes if n_classes > 2 else 1))
-        for fold, left in enumerate(parts.left(self.weights)):
+        for fold, left in enumerate(parts.left(weights)):
             own = parts.folds == fold
-            scores[own] = _scores(columns, self.codes, n_classes, model, left)[parts.rows[own]]
-        latent, codes = np.hstack([scores, np.zeros_like(scores)]), self.codes[parts.rows]
+            scores[own] = _scores(columns, codes, n_classes, model, left)[parts.rows[own]]
+        latent, codes = np.hstack([scores, np.zeros_like(scores)]), codes[parts.rows]
         gains = constant.losses(latent, codes) - held_out_losses(latent, codes, parts, (0.0,))
         if not gains_surely(gains, parts.weights):
             return constant
-        return fitted_calibration(latent, codes, parts.weights, (0.0,))
+        return fit_calibration(latent, codes, parts.weights, (0.0,))
 
     @property
     def n_columns(self) -> Indices:
@@ -187,11 +184,7 @@ def front_of(
     solutions = FrontSolutions(
         options=options,
         basis=basis,
-        X=table.X,
-        codes=table.codes,
-        classes=table.classes,
-        weights=table.weights,
-        feature_names=table.feature_names,
+        table=table,
         models=tuple(models[number] for number in used),
         which=renumbered,
         cutoffs=np.concatenate([_corner_cutoffs(n_classes), cutoffs])[kept],
@@ -288,24 +281,13 @@ def _corner_cutoffs(n_classes: int) -> Array:
     return np.where(np.eye(n_classes, dtype=np.bool_), 0.0, np.inf)
 
 
-class Refitted(NamedTuple):
-    """Solutions in the order of the result.
+def refit(result: ArchiveResult, table: TrainingTable) -> tuple[Array, Array, Array]:
+    """Fit all models of a search to all rows and measure their solutions.
 
-    Shapes: cutoffs (k,).
-
-    rates (k, n_classes): Share of each class that is predicted right: means over held-out folds
-        if there are any, else on the training rows.
-    training_rates (k, n_classes): On the training rows, by the model that is fitted to all of
-        them.
+    Returns the share of each class that is predicted right, (k, n_classes), as the mean over
+    held-out folds if there are any; the same on the training rows, by the model that is fitted to
+    all of them; and the cutoffs, (k,).
     """
-
-    rates: Array
-    training_rates: Array
-    cutoffs: Array
-
-
-def refit(result: ArchiveResult, table: TrainingTable) -> Refitted:
-    """Fit all models of a search to all rows and measure their solutions."""
     codes, weights, n_classes = table.codes, table.weights, len(table.classes)
     cutoffs, rates = np.array(result.cutoffs), class_values(result.values, n_classes)
     gains = rate_gains(codes, weights, None, n_classes)
@@ -326,7 +308,7 @@ def refit(result: ArchiveResult, table: TrainingTable) -> Refitted:
         else:
             predicted = (scores[None] - cutoffs[own, None]).argmax(axis=2)
         training[own] = class_rates(predicted == codes, codes, gains, n_classes)
-    return Refitted(training if table.held is None else held, training, cutoffs)
+    return training if table.held is None else held, training, cutoffs
 
 
 def settled_cutoffs(cutoffs: Array, scores: Array) -> Array:

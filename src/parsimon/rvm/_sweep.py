@@ -88,7 +88,10 @@ class GridSweep:
     def __call__(self, scores: Array, rows: RateRows) -> Array:
         """Return the corners as `ExactSweep` does."""
         cutoffs = _cutoffs(self.step)
-        return grid(scores, scores.argsort(), rows.positive, rows.negative, cutoffs)
+        above, sums = _rates_above(scores, rows, cutoffs)
+        points = np.vstack([cutoffs, sums])
+        # Of thresholds that say the same of every row the smallest is kept.
+        return _corners(points[:, np.append(above[1:] > above[:-1], True)])
 
 
 Sweep = ExactSweep | GridSweep
@@ -131,19 +134,6 @@ def staircase_of_arrays(scores: Array, order: Indices, positive: Array, negative
     return _corners(points)
 
 
-def grid_of_arrays(
-    scores: Array, order: Indices, positive: Array, negative: Array, cutoffs: Array
-) -> Array:
-    """Return the corners among given thresholds, as `GridSweep` does; `cutoffs` descend."""
-    points = np.empty((3, len(cutoffs)))
-    points[0] = cutoffs
-    above = len(order) - np.searchsorted(scores[order], cutoffs, side="right")
-    for rate, gains in zip(points[1:], (positive, negative), strict=True):
-        rate[:] = np.append(0.0, gains[order[::-1]].cumsum())[above]
-    # Of thresholds that say the same of every row the smallest is kept.
-    return _corners(points[:, np.append(above[1:] > above[:-1], True)])
-
-
 def _corners(points: Array) -> Array:
     """Keep those of rising points that none of the others dominates.
 
@@ -162,16 +152,16 @@ def rates_at(scores: Array, rows: RateRows, cutoffs: Array) -> Array:
 
     Shapes: scores (n_entries,), cutoffs (c,).
     """
-    return rates(scores, scores.argsort(), rows.positive, rows.negative, cutoffs)
+    return np.rint(_rates_above(scores, rows, cutoffs)[1] * _DIGITS) / _DIGITS
 
 
-def rates_of_arrays(
-    scores: Array, order: Indices, positive: Array, negative: Array, cutoffs: Array
-) -> Array:
-    """Return what `rates_at` does; `order` sorts the scores ascending."""
+def _rates_above(scores: Array, rows: RateRows, cutoffs: Array) -> tuple[Indices, Array]:
+    """Return how many scores are above each cutoff, shape (c,), and the rates, shape (2, c)."""
+    order = scores.argsort()
     above = len(order) - np.searchsorted(scores[order], cutoffs, side="right")
-    sums = [np.append(0.0, gains[order[::-1]].cumsum())[above] for gains in (positive, negative)]
-    return np.rint(np.array(sums) * _DIGITS) / _DIGITS
+    falling = order[::-1]
+    sums = [np.append(0.0, gains[falling].cumsum())[above] for gains in rows[1:]]
+    return above, np.array(sums)
 
 
 @compiled(plain=staircase_of_arrays)
@@ -192,47 +182,6 @@ def staircase(scores: Array, order: Indices, positive: Array, negative: Array) -
             points[1, count], points[2, count] = _rounded(tpr), _rounded(fpr)
             count += 1
     return _corners_in_place(points, count)
-
-
-@compiled(plain=grid_of_arrays)
-def grid(scores: Array, order: Indices, positive: Array, negative: Array, cutoffs: Array) -> Array:
-    """Do what `grid_of_arrays` does, to the same bits in a tenth of the time."""
-    points = np.empty((3, len(cutoffs)))
-    tpr, fpr, count, i = 0.0, 0.0, 0, len(order) - 1
-    for j in range(len(cutoffs)):
-        before = i
-        while i >= 0 and scores[order[i]] > cutoffs[j]:
-            tpr += positive[order[i]]
-            fpr += negative[order[i]]
-            i -= 1
-        if j == 0 or i < before:
-            count += 1
-        # Of thresholds that say the same of every row the smallest is kept.
-        points[0, count - 1] = cutoffs[j]
-        points[1, count - 1], points[2, count - 1] = _rounded(tpr), _rounded(fpr)
-    return _corners_in_place(points, count)
-
-
-@compiled(plain=rates_of_arrays)
-def rates(scores: Array, order: Indices, positive: Array, negative: Array, cutoffs: Array) -> Array:
-    """Do what `rates_of_arrays` does, to the same bits in a tenth of the time."""
-    n = len(order)
-    sums = np.zeros((2, n + 1))
-    for i in range(n):
-        entry = order[n - 1 - i]
-        sums[0, i + 1] = sums[0, i] + positive[entry]
-        sums[1, i + 1] = sums[1, i] + negative[entry]
-    found = np.empty((2, len(cutoffs)))
-    for j in range(len(cutoffs)):
-        low, high = 0, n  # how many are above: the scores fall along the reversed order
-        while low < high:
-            middle = (low + high) // 2
-            if scores[order[n - 1 - middle]] > cutoffs[j]:
-                low = middle + 1
-            else:
-                high = middle
-        found[0, j], found[1, j] = _rounded(sums[0, low]), _rounded(sums[1, low])
-    return found
 
 
 @compiled

@@ -14,17 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from parsimon._checks import check_positive
 from parsimon._random import Seed, generator
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes
 from parsimon.kernels import (
     Kernel,
-    Laplacian,
     MultiResolution,
-    Polynomial,
-    Sigmoid,
     SquaredExponential,
 )
 from parsimon.kernels.adapters import as_kernel
@@ -51,6 +47,8 @@ from parsimon.rvm._width_evidence import (
 
 # Fits in a row that are worse than the best before a walk over widths ends.
 _WORSE = 2
+# Climbs of an ascent, and the gain in log evidence at which it ends.
+MAX_ROUNDS, LEAST_GAIN = 10, 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,45 +89,37 @@ class WidthAscent:
 
     state: WidthState
     history: Array
-    n_fits: int
     converged: bool
 
 
 def ascend_widths(
-    state: WidthState,
-    problems: EvidenceProblems,
-    bounds: Array,
-    *,
-    max_rounds: int,
-    tol: float,
+    state: WidthState, problems: EvidenceProblems, bounds: Array, max_rounds: int
 ) -> WidthAscent:
     """Climb and fit in turn, and fit afresh in the end.
 
     Shapes: bounds (p, 2).
     """
-    history, n_fits = [state.score], 0
+    history = [state.score]
     converged = state.is_flat and problems.time_left != 0.0
     for _ in range(0 if state.is_flat else max_rounds):
         if problems.time_left == 0.0:
             break
         family, starts = climb_widths(state.fits, state.family, problems, bounds)
         found = WidthState(family, problems.fit(family, starts, roughly=True), problems.price)
-        n_fits += 1
         gain = found.score - state.score
         if gain > 0 and not found.is_flat:
             state = found
             history.append(state.score)
-        if gain < tol:
+        if gain < LEAST_GAIN:
             converged = True
             break
     if history[1:] and problems.time_left != 0.0:
         # Columns that came along from other widths may be in the way of better ones.
         fresh = WidthState(state.family, problems.fit(state.family, roughly=True), problems.price)
-        n_fits += 1
         if fresh.score > state.score and not fresh.is_flat:
             state = fresh
             history.append(state.score)
-    return WidthAscent(state, np.array(history), n_fits, converged)
+    return WidthAscent(state, np.array(history), converged)
 
 
 def walk(
@@ -177,36 +167,32 @@ class WidthWalk(NamedTuple):
     starts: Fits | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class WidthProblem:
-    """The problems on the chosen rows, where functions sit, and how much work there may be.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WidthProblem(EvidenceProblems):
+    """The problems on the chosen rows, and where functions sit.
+
+    Shapes: points (c, d), rows (r,).
 
     width_price: What the width of an input must add to the log evidence to be kept.
     """
 
-    evidence: EvidenceProblems
     points: Array
     bias: bool
     rows: Indices
     width_price: float
     seed: int
-    max_rounds: int
-    tol: float
-    time_limit: float | None
 
     def rng(self) -> np.random.Generator:
         """Return a generator, the same at every call."""
         return np.random.default_rng(self.seed)
 
     def halved(self) -> "WidthProblem":
-        """Return the same with half of the time."""
-        if self.time_limit is None:
-            return self
-        deadline = monotonic() + self.time_limit / 2
-        return replace(self, evidence=replace(self.evidence, deadline=deadline))
+        """Return the same with half of the time that is left."""
+        left = self.time_left
+        return self if left is None else replace(self, deadline=monotonic() + left / 2)
 
 
-def prepared(
+def prepare_problem(
     X: Array,
     targets: Array,
     *,
@@ -215,10 +201,6 @@ def prepared(
     centres: Any = None,
     row_weights: Array | None = None,
     options: Mapping[str, Any] | None = None,
-    price: float | str = "bic",
-    max_rows: int = MOST_ROWS,
-    max_rounds: int = 10,
-    tol: float = 0.1,
     time_limit: float | None = None,
     random_state: Seed = None,
 ) -> WidthProblem:
@@ -227,37 +209,38 @@ def prepared(
     Shapes: X (n, d), targets (n,) or (n, k), centres (c, d), row_weights (n,).
 
     options: Keyword arguments of the sparse fits.
-    price: What a column takes off the log evidence: "bic", half the logarithm of the rows [1], or
-        a number.
-    tol: Gain in log evidence at which an ascent ends.
-
-    [1] Schwarz (1978), "Estimating the dimension of a model", Ann. Statist. 6:461-464.
     """
-    rng = generator(random_state)
-    rows = chosen_rows(targets, task, row_weights, max_rows, rng)
+    deadline, rng = (
+        None if time_limit is None else monotonic() + time_limit,
+        generator(random_state),
+    )
+    rows = chosen_rows(targets, task, row_weights, MOST_ROWS, rng)
     weights = None if row_weights is None else row_weights[rows]
     basis = make_basis(
         SquaredExponential(), X[rows], centres=centres, row_weights=weights, random_state=rng
     )
-    cost = _price(price, len(rows) if weights is None else float(weights.sum()))
-    problems = EvidenceProblems(
-        task,
-        X[rows],
-        np.atleast_2d(np.asarray(targets, dtype=np.float64)[rows].T),
-        weights,
-        options or {},
-        0.0 if (options or {}).get("prior", "ard") != "ard" and price == "bic" else cost,
-        None if time_limit is None else monotonic() + time_limit,
+    price = column_price(len(rows) if weights is None else float(weights.sum()))
+    options = options or {}
+    return WidthProblem(
+        task=task,
+        X=X[rows],
+        targets=np.atleast_2d(np.asarray(targets, dtype=np.float64)[rows].T),
+        row_weights=weights,
+        options=options,
+        # A smooth prior has a price of its own.
+        price=price if options.get("prior", "ard") == "ard" else 0.0,
+        deadline=deadline,
+        points=X[rows] if basis.centres is None else basis.centres,
+        bias=bias,
+        rows=rows,
+        width_price=price,
+        seed=int(rng.integers(2**31)),
     )
-    points = X[rows] if basis.centres is None else basis.centres
-    seed = int(rng.integers(2**31))
-    return WidthProblem(problems, points, bias, rows, cost, seed, max_rounds, tol, time_limit)
 
 
-def _price(price: float | str, n_rows: float) -> float:
-    if price == "bic":
-        return 0.5 * float(np.log(n_rows))
-    return check_positive('price is "bic" or a number; price', price, or_zero=True)
+def column_price(n_rows: float) -> float:
+    """Return what a column takes off the log evidence (Schwarz 1978, Ann. Statist. 6:461-464)."""
+    return 0.5 * float(np.log(n_rows))
 
 
 def chosen_rows(
@@ -307,7 +290,7 @@ def one_width(
     kernel: Kernel | MultiResolution, problem: WidthProblem, *, keep_given: bool
 ) -> WidthAscent:
     """Choose all that is free in a kernel, from a grid of starts and from what was given."""
-    X = problem.evidence.X
+    X = problem.X
     family: WidthFamily
     if isinstance(kernel, MultiResolution):
         family = ResolutionFamily(kernel, problem.points, problem.bias or kernel.bias)
@@ -315,10 +298,10 @@ def one_width(
     else:
         family, box = KernelFamily(kernel, problem.points, problem.bias), kernel_box(kernel, X)
     if box.is_fixed:
-        return ascended(family, [WidthWalk(family.theta[None], box.bounds)], problem)
+        return ascend_best(family, [WidthWalk(family.theta[None], box.bounds)], problem)
     middle, _ = common_climb(
         family,
-        problem.evidence,
+        problem,
         np.clip(box.start + np.log(STARTS)[:, None] * box.widths, *box.bounds.T),
         box.bounds,
         problem.rng(),
@@ -328,30 +311,22 @@ def one_width(
     ]
     if keep_given:
         walks.append(WidthWalk(family.theta[None], box.bounds))
-    return ascended(family, walks, problem)
+    return ascend_best(family, walks, problem)
 
 
-def ascended(family: WidthFamily, walks: list[WidthWalk], problem: WidthProblem) -> WidthAscent:
-    """WidthWalk, and ascend from the best place seen; see `walk` and `ascend_widths`."""
+def ascend_best(family: WidthFamily, walks: list[WidthWalk], problem: WidthProblem) -> WidthAscent:
+    """Walk, and ascend from the best place seen; see `walk` and `ascend_widths`."""
     found: list[tuple[WidthState, Array]] = []
     for thetas, bounds, starts in walks:
         inside = np.clip(thetas, *bounds.T)
         # Equal starts, at a bound or because nothing may move, are one.
         order = np.sort(np.unique(inside, axis=0, return_index=True)[1])
-        states = walk(family, problem.evidence, inside[order], starts)
+        states = walk(family, problem, inside[order], starts)
         found += [(state, bounds) for state in states]
     best, bounds = max(found, key=lambda each: each[0].rank)
     is_fixed = bool((bounds[:, 0] == bounds[:, 1]).all())
-    ascent = ascend_widths(
-        best,
-        problem.evidence,
-        bounds,
-        max_rounds=0 if is_fixed else problem.max_rounds,
-        tol=problem.tol,
-    )
-    return replace(
-        ascent, n_fits=ascent.n_fits + len(found), converged=ascent.converged or is_fixed
-    )
+    ascent = ascend_widths(best, problem, bounds, 0 if is_fixed else MAX_ROUNDS)
+    return replace(ascent, converged=ascent.converged or is_fixed)
 
 
 def width_each(single: WidthAscent, problem: WidthProblem) -> WidthAscent:
@@ -359,7 +334,7 @@ def width_each(single: WidthAscent, problem: WidthProblem) -> WidthAscent:
     family = single.state.family
     if not isinstance(family, KernelFamily) or not isinstance(family.kernel, Leaf):
         raise TypeError("Widths of inputs belong to a single kernel.")
-    X = problem.evidence.X
+    X = problem.X
     deviations = input_deviations(X, family.kernel.columns)
     common = family.kernel.numbers("lengthscale")
     apart = family.kernel.replaced(lengthscale=common * len(deviations))
@@ -373,8 +348,7 @@ def width_each(single: WidthAscent, problem: WidthProblem) -> WidthAscent:
         starts[:, box.widths] = scaled + np.log(STARTS)[:, None]
         theta, bounds = _common_widths(family, starts, box, problem)
         walks.append(WidthWalk(theta + np.log(GRID)[:, None] * box.widths, bounds))
-    found = ascended(family, walks, problem)
-    return replace(found, n_fits=found.n_fits + single.n_fits)
+    return ascend_best(family, walks, problem)
 
 
 def _common_widths(
@@ -385,21 +359,21 @@ def _common_widths(
     The inputs that add less to its evidence than the price of a width are left out: their widths
     are held at the widest.
     """
-    problems, bounds = problem.evidence, box.bounds.copy()
+    bounds = box.bounds.copy()
     while True:
-        moved, parts = common_climb(family, problems, starts, bounds, problem.rng())
-        theta, value = moved.theta, evidence_slope(moved, parts, problems)[0]
+        moved, parts = common_climb(family, problem, starts, bounds, problem.rng())
+        theta, value = moved.theta, evidence_slope(moved, parts, problem)[0]
         left = np.flatnonzero(box.widths & (bounds[:, 0] < bounds[:, 1]))
         # The least relevant first; one input stays.
         for place in left[np.argsort(bounds[left, 1] - theta[left])][:-1]:
             without = theta.copy()
             without[place] = bounds[place, 1]
-            reached = evidence_slope(family.moved(without), parts, problems)[0]
+            reached = evidence_slope(family.moved(without), parts, problem)[0]
             if reached > value - problem.width_price:
                 theta, value, bounds[place, 0] = without, reached, bounds[place, 1]
         if np.count_nonzero(bounds[left, 0] < bounds[left, 1]) == len(left):
             return theta, bounds
-        if problems.time_left == 0.0:
+        if problem.time_left == 0.0:
             return theta, bounds
         starts = theta[None]
 
@@ -409,7 +383,6 @@ class WidthFit:
     """Widths chosen by evidence, and the sparse models that they were chosen with.
 
     kernel: With the chosen widths; give it to `parsimon.rvm._dictionary.make_basis`.
-    gamma: For a named kernel with one width, what the name calls gamma.
     input_relevance (d,): From `input_widths`: the factor of each input in the kernel's
         exponent, in units of the input's standard deviation, so that inputs can be compared.
     log_evidence: Of the chosen model on `rows`, summed over the problems.
@@ -418,18 +391,15 @@ class WidthFit:
     rows (r,): Training rows that were used.
     history (n_accepted + 1,): Log evidence less the price of the columns after each accepted
         step, ascending.
-    n_fits: Sparse fits, the grid of starts included.
     converged: False if the rounds or the time ran out.
     """
 
     kernel: Kernel | MultiResolution
-    gamma: float | None
     input_relevance: Array | None
     log_evidence: float
     fits: tuple[SparseBayes, ...]
     rows: Indices
     history: Array
-    n_fits: int
     converged: bool
 
 
@@ -446,15 +416,15 @@ def best_gamma(kernel: Any, X: Array, targets: Array, **options: Any) -> WidthFi
     that overfit, with more relevance vectors and greater errors on new rows. Widths are therefore
     compared at a price for each column.
 
-    Further options are those of `prepared`.
+    Further options are those of `prepare_problem`.
 
     [1] Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", appendix C,
     adapts the widths of each input with the same gradient.
     """
-    problem = prepared(X, targets, **options)
-    own = own_kernel(kernel, problem.evidence.X)
+    problem = prepare_problem(X, targets, **options)
+    own = own_kernel(kernel, problem.X)
     ascent = one_width(own, problem, keep_given=not isinstance(kernel, str))
-    return _result(ascent, problem, gamma=_gamma(kernel, ascent.state.family.kernel))
+    return _result(ascent, problem)
 
 
 def input_widths(kernel: Any, X: Array, targets: Array, **options: Any) -> WidthFit:
@@ -475,38 +445,23 @@ def input_widths(kernel: Any, X: Array, targets: Array, **options: Any) -> Width
     Tipping (2001), "Sparse Bayesian learning and the relevance vector machine", section 5.2 and
     appendix C.
     """
-    problem = prepared(X, targets, **options)
-    leaf = shared_width(own_kernel(kernel, problem.evidence.X))
+    problem = prepare_problem(X, targets, **options)
+    leaf = shared_width(own_kernel(kernel, problem.X))
     single = one_width(leaf, problem.halved(), keep_given=not isinstance(kernel, str))
     ascent = width_each(single, problem)
-    return replace(
-        _result(ascent, problem, gamma=None),
-        input_relevance=input_relevance(ascent.state.family.kernel, problem.evidence.X),
-    )
+    relevance = input_relevance(ascent.state.family.kernel, problem.X)
+    return replace(_result(ascent, problem), input_relevance=relevance)
 
 
-def _gamma(name: Any, kernel: Kernel | MultiResolution) -> float | None:
-    """Return what scikit-learn calls gamma, if a name was given."""
-    if isinstance(name, str) and name == "rbf" and isinstance(kernel, SquaredExponential):
-        return 0.5 / kernel.numbers("lengthscale")[0] ** 2
-    if isinstance(name, str) and isinstance(kernel, Laplacian):
-        return 1.0 / kernel.numbers("lengthscale")[0]
-    if isinstance(name, str) and isinstance(kernel, Polynomial | Sigmoid):
-        return kernel.scale
-    return None
-
-
-def _result(ascent: WidthAscent, problem: WidthProblem, *, gamma: float | None) -> WidthFit:
+def _result(ascent: WidthAscent, problem: WidthProblem) -> WidthFit:
     family = ascent.state.family
-    fits = problem.evidence.fit(family, ascent.state.fits)
+    fits = problem.fit(family, ascent.state.fits)
     return WidthFit(
         kernel=family.kernel,
-        gamma=gamma,
         input_relevance=None,
         log_evidence=sum(fit.log_evidence for fit in fits),
         fits=fits,
         rows=problem.rows,
         history=ascent.history,
-        n_fits=ascent.n_fits + 1,
         converged=ascent.converged,
     )

@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import check_choice, is_precomputed
+from parsimon._checks import check_choice
 from parsimon._data import Rows, check_classes, class_weights, row_weights, validate_data
 from parsimon._parallel import one_thread
 from parsimon._random import Seed
@@ -19,7 +19,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes
 from parsimon.inference.sparse_bayes.softmax import SparseSoftmax, softmax_given
 from parsimon.rvm._automatic import automatic_names
-from parsimon.rvm._calibration import CalibratedClasses, Calibration, chosen_classes
+from parsimon.rvm._calibration import CalibratedClasses, Calibration, choose_classes
 from parsimon.rvm._classes import (
     ClassModel,
     checked_cutoff,
@@ -27,8 +27,6 @@ from parsimon.rvm._classes import (
     class_targets,
     fit_classes,
     flat,
-    show_weights,
-    source,
 )
 from parsimon.rvm._dictionary import BasisFunctions
 from parsimon.rvm._machine import (
@@ -39,6 +37,7 @@ from parsimon.rvm._machine import (
 )
 from parsimon.rvm._setup import (
     Dictionary,
+    RelevanceEstimator,
     check_machine_options,
     make_dictionary,
     prepared_rows,
@@ -48,7 +47,7 @@ from parsimon.rvm._setup import (
 )
 
 
-class RVC(ClassifierMixin, BaseEstimator):
+class RVC(ClassifierMixin, RelevanceEstimator):
     """Relevance vector machine for classification.
 
     The latent function is a weighted sum of basis functions, one for each training row unless
@@ -236,11 +235,6 @@ class RVC(ClassifierMixin, BaseEstimator):
         self.time_limit = time_limit
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self)
-        return tags
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the functions and fit their weights.
 
@@ -341,7 +335,7 @@ class RVC(ClassifierMixin, BaseEstimator):
         if automatic_names(self):
             rough = rough_options(self)
             fit = partial(fit_classes, algorithm="fast", joint=joint, options=rough)
-            made, calibration, self.candidates_ = chosen_classes(
+            made, calibration, self.candidates_ = choose_classes(
                 self, fit, rows, codes, n_classes, importance=importance, deadline=deadline
             )
             joint = joint and made.basis.functions.n_columns > 0
@@ -409,15 +403,9 @@ class RVC(ClassifierMixin, BaseEstimator):
         self.calibration_ = calibration
         if calibration is not None:
             self._model = CalibratedClasses(self._model, calibration)
-        self.basis_, self.kernel_ = shared.basis, source(basis)
         n_columns = shared.basis.n_columns
         alpha = self._model.precisions(n_columns)
-        found = show_weights(
-            self.basis_, self._model.weights(n_columns), alpha, self.n_features_in_
-        )
-        self.relevance_, self.relevance_vectors_ = found.relevance, found.relevance_vectors
-        self.coef_, self.intercept_ = found.coef, found.intercept
-        self.alpha_, self.bias_alpha_ = found.alpha, found.bias_alpha
+        self._show(shared.basis, self._model.weights(n_columns), alpha)
         self.log_evidence_ = float(sum(fit.log_evidence for fit in fits))
         self.complexity_ = printed_complexity(alpha)
         self.degrees_of_freedom_ = float(sum(fit.well_determined.sum() for fit in fits))
@@ -427,12 +415,6 @@ class RVC(ClassifierMixin, BaseEstimator):
     def _model_of(self) -> ClassModel:
         check_is_fitted(self)
         return self._model
-
-    def _at(self, X: Any) -> tuple[Array, Array]:
-        """Return checked rows and the functions in the model at them."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return X, self.basis_.design(X)
 
 
 def classifier_given(

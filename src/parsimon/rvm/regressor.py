@@ -7,18 +7,15 @@ from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import RegressorMixin
 
-from parsimon._checks import is_precomputed
 from parsimon._data import Rows, row_weights, validate_data
 from parsimon._parallel import one_thread
 from parsimon._random import Seed
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes import SparseBayes, sparse_regression
-from parsimon.inference.sparse_bayes.averaged import variational_regression
-from parsimon.inference.sparse_bayes.em import em_regression
+from parsimon.inference.sparse_bayes.thinned import em_regression, variational_regression
 from parsimon.rvm._automatic import (
     ScaledRows,
     Trials,
@@ -27,11 +24,11 @@ from parsimon.rvm._automatic import (
     dealt,
     half_time,
 )
-from parsimon.rvm._classes import show_weights, source
 from parsimon.rvm._dictionary import BasisFunctions
 from parsimon.rvm._machine import far_column, make_machine, printed_complexity, shared_columns
 from parsimon.rvm._setup import (
     Dictionary,
+    RelevanceEstimator,
     check_machine_options,
     make_dictionary,
     prepared_rows,
@@ -48,7 +45,7 @@ _ALGORITHMS: dict[str, Callable[..., SparseBayes]] = {
 }
 
 
-class RVR(RegressorMixin, BaseEstimator):
+class RVR(RegressorMixin, RelevanceEstimator):
     """Relevance vector machine for regression.
 
     The function is a weighted sum of basis functions, one for each training row unless said
@@ -215,11 +212,6 @@ class RVR(RegressorMixin, BaseEstimator):
         self.time_limit = time_limit
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self)
-        return tags
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the functions and fit their weights and the noise.
 
@@ -286,9 +278,7 @@ class RVR(RegressorMixin, BaseEstimator):
         -------
         mean, sd : ndarray of shape (m,)
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        design = self.basis_.design(X)
+        X, design = self._at(X)
         mean = self._centre + self._unit * self._machine.mean(design)
         if not return_std:
             return mean
@@ -346,7 +336,7 @@ class RVR(RegressorMixin, BaseEstimator):
             deadline=half,
         )
         basis = table.basis(choice.kernel, self.bias)
-        return Dictionary(basis, basis.design(rows.X), None, ()), choice.tried
+        return Dictionary(basis, basis.design(rows.X)), choice.tried
 
     def _store(self, made: Dictionary, rows: Rows, posterior: SparseBayes) -> None:
         shared = shared_columns(made.basis, [posterior.active])
@@ -361,15 +351,12 @@ class RVR(RegressorMixin, BaseEstimator):
             design=made.design,
             row_weights=rows.weights,
         )
-        self.basis_, self.kernel_ = shared.basis, source(made.basis)
         unit, table = self._unit, np.zeros((2, 1, shared.basis.n_columns))
         table[0, 0, self._machine.columns] = unit * posterior.mean
         with np.errstate(over="ignore", divide="ignore"):
             table[1, 0, self._machine.columns] = posterior.alpha / unit / unit
-        found = show_weights(self.basis_, table[0], table[1], self.n_features_in_)
-        self.relevance_, self.relevance_vectors_ = found.relevance, found.relevance_vectors
-        self.coef_, self.intercept_ = found.coef, self._centre + found.intercept
-        self.alpha_, self.bias_alpha_ = found.alpha, found.bias_alpha
+        self._show(shared.basis, *table)
+        self.intercept_ += self._centre
         self._noise_deviation = unit * float(np.sqrt(posterior.noise_variance or 0.0))
         self.noise_variance_ = self._noise_deviation**2
         # A density of y itself: each observation was divided by the unit.

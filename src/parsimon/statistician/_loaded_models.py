@@ -50,7 +50,7 @@ _UNCHECKED = frozenset(
 
 def check_schema(archive: zipfile.ZipFile) -> list[str]:
     """Check the description of a model; return the types of scikit-learn's that need trust."""
-    sizes = {one.filename: one.file_size for one in archive.infolist()}
+    sizes = {member.filename: member.file_size for member in archive.infolist()}
     schema = read_json(archive.read("schema.json"), _DEEPEST)
     read, types = 0, set()
     for node in _nodes(schema):
@@ -152,7 +152,7 @@ def _check_machine(machine: Any) -> None:
         and (not by_values or vectors.shape == (n, machine.n_features_in_))
         and np.shape(machine._dual_coef_) == (n_classes - 1, n)
         and np.shape(machine._intercept_) == (n_pairs,)
-        and all(len(one) in (0, n_pairs) for one in (machine._probA, machine._probB))
+        and all(len(values) in (0, n_pairs) for values in (machine._probA, machine._probB))
     )
     if not fits:
         raise ValueError("a support vector machine whose arrays do not fit each other")
@@ -177,9 +177,11 @@ def _check_trees(estimator: Any) -> None:
     """Refuse trees of scikit-learn's that lead out of memory, which it does not check itself."""
     attributes = vars(estimator)
     inside = np.ravel(np.asarray(attributes.get("estimators_", ()), dtype=object)).tolist()
-    trees = [vars(one).get("tree_") for one in (estimator, *inside) if hasattr(one, "__dict__")]
+    trees = [
+        vars(model).get("tree_") for model in (estimator, *inside) if hasattr(model, "__dict__")
+    ]
     steps = attributes.get("_predictors", ())
-    for tree in (*trees, *(one for step in steps for one in step)):
+    for tree in (*trees, *(tree for step in steps for tree in step)):
         if tree is not None:
             _check_tree(tree, int(attributes["n_features_in_"]))
 
@@ -194,7 +196,7 @@ def _check_tree(tree: Any, n_features: int) -> None:
         named = tuple(tree.nodes[name] for name in ("left", "right", "feature_idx"))
         if tree.nodes["is_categorical"].any():
             raise ValueError("a tree of categories, which no model here has")
-    left, right, features = (np.asarray(one[inner], dtype=np.int64) for one in named)
+    left, right, features = (np.asarray(places[inner], dtype=np.int64) for places in named)
     # Children come after their parents, so that no way through a tree is endless.
     places = np.flatnonzero(inner)
     ends = (left > places) & (left < len(inner)) & (right > places) & (right < len(inner))

@@ -1,25 +1,20 @@
 """What `analyse` returns: findings, fronts, models, and files to read."""
 
-import datetime
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from parsimon import __version__
 from parsimon._checks import shorten
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Front, choose
 from parsimon.pareto.choose import Rule
 from parsimon.report import Readable, findings_tables
-from parsimon.report.findings import Findings, ModelComparison, RunFindings, Study, Treatment
-from parsimon.statistician.families.feature_fronts import FORMULA
+from parsimon.report.findings import Findings, ModelComparison
 from parsimon.statistician.families.kernel_search import KERNEL_SEARCH
 from parsimon.statistician.final_fits import FinalFits
 from parsimon.statistician.measure import size_front
@@ -202,60 +197,3 @@ class _Fitter:
 
     def __call__(self, row: int) -> Any:
         return self.answer.fit(self.answer.result.candidates[row], np.random.SeedSequence(0))
-
-
-def run_findings(
-    *,
-    seed: int,
-    seconds: float,
-    command: str,
-    options: Sequence[tuple[str, str]],
-    skipped: Sequence[str],
-    fingerprint: str,
-    too_few_rows: bool = False,
-    reading: Sequence[Treatment] = (),
-) -> RunFindings:
-    """Return what is needed to get the same report again."""
-    return RunFindings(
-        version=__version__,
-        seed=seed,
-        seconds=seconds,
-        date=today(),
-        command=command,
-        options=tuple(options),
-        skipped=tuple(skipped),
-        fingerprint=fingerprint,
-        libraries=tuple(
-            (library, version(library)) for library in ("numpy", "scipy", "scikit-learn")
-        ),
-        too_few_rows=too_few_rows,
-        reading=tuple(reading),
-    )
-
-
-def list_left_out(
-    options: Any, comparison: ModelComparison | None, studies: Sequence[Study], formulas: Any
-) -> tuple[str, ...]:
-    """Return what was left out to save time: as asked for, or since the time was up.
-
-    options: Of the analysis.
-    formulas: Their front; None if there is none.
-    """
-    found = []
-    rows = () if comparison is None else comparison.models
-    if formulas is None and any(one.name == FORMULA.name for one in rows):
-        found.append("the drawing of formulas")
-    if options.n_outer == 0:
-        # A fast report asks the plain models on outer folds all the same.
-        found.append("outer folds" if comparison is None else "outer folds of the search")
-    if options.fast and any("×" in one.model.expression for one in studies):
-        found.append("interactions beside sums")
-    return tuple(dict.fromkeys([*found, *(one for study in studies for one in study.left_out)]))
-
-
-def today() -> str:
-    """Return the date, or that of SOURCE_DATE_EPOCH, which makes builds repeatable."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    if epoch is None:
-        return datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    return datetime.datetime.fromtimestamp(int(epoch), tz=datetime.UTC).date().isoformat()

@@ -1,6 +1,5 @@
 """A table as it was read, its target, and what is asked of it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,11 +8,12 @@ import numpy as np
 
 from parsimon._checks import shorten
 from parsimon.exceptions import InvalidInputError
-from parsimon.report.findings import TableFindings, Treatment, Variable
+from parsimon.report.findings import TableFindings, Treatment
 from parsimon.statistician.families import Question
 from parsimon.statistician.prepare import Preparer, TargetColumn, read_outcome
 from parsimon.statistician.prepare.cells import count_missing, target_copies
 from parsimon.statistician.prepare.frames import as_frame, find_column, named_frame
+from parsimon.statistician.seen_tables import PreparedTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,14 +84,18 @@ class ReadTable:
             for place, y in enumerate(targets)
         )
 
-    def findings(
+    def table_findings(
         self,
         name: str,
-        variables: tuple[Variable, ...],
-        treatments: Sequence[Treatment],
-        picture: str,
+        seen: PreparedTable,
+        *,
+        n_searched: int | None = None,
+        picture: str = "",
     ) -> TableFindings:
-        """Return what a report says of the table; `treatments` are those of its columns."""
+        """Return what a page says of the table, of which so many rows were searched."""
+        sampled: tuple[Treatment, ...] = ()
+        if n_searched is not None and n_searched < len(seen.values):
+            sampled = (Treatment(kind="rows_sampled", count=n_searched),)
         outcome = self.outcome
         classes: tuple[tuple[str, int], ...] = ()
         if outcome.task == "classification":
@@ -106,8 +110,8 @@ class ReadTable:
             target=self.target,
             task=outcome.task,
             classes=classes,
-            variables=variables,
-            treatments=(*self.treatments, *treatments),
+            variables=seen.variables,
+            treatments=(*self.treatments, *seen.treatments, *sampled),
             picture=picture,
         )
 

@@ -80,20 +80,20 @@ class _Losses:
     @property
     def log_loss(self) -> float:
         """Mean log loss of classes; NaN for numbers, and for what gives no probabilities."""
-        known = self.told[0].value.ndim > 1 and not any(one.sure for one in self.told)
+        known = self.told[0].value.ndim > 1 and not any(told.sure for told in self.told)
         return float(np.mean(self.surprise)) if known else math.nan
 
     @property
     def size(self) -> ModelSize:
         """That of the middle fold."""
-        return sorted((one.size for one in self.told), key=lambda one: one.bits)[
+        return sorted((told.size for told in self.told), key=lambda size: size.bits)[
             (len(self.told) - 1) // 2
         ]
 
     @property
     def columns(self) -> int:
         """Columns of the table that it uses in the middle fold."""
-        return sorted(one.columns for one in self.told)[(len(self.told) - 1) // 2]
+        return sorted(told.columns for told in self.told)[(len(self.told) - 1) // 2]
 
     @property
     def is_constant(self) -> bool:
@@ -103,7 +103,7 @@ class _Losses:
     @property
     def seconds(self) -> float:
         """Mean time of a fit."""
-        return float(np.mean([one.seconds for one in self.told]))
+        return float(np.mean([told.seconds for told in self.told]))
 
 
 def compared(
@@ -126,56 +126,58 @@ def compared(
     from it: the 95 % interval of the paired difference holds zero. `evaluation.recommending` says
     which is recommended; never guessing where a claim is certain, or a model better beyond chance.
     """
-    known = {one.name: one for one in families}
-    names = [name for name in known if all(name in one.told for one in answers)]
+    known = {family.name: family for family in families}
+    names = [name for name in known if all(name in fold.told for fold in answers)]
     if len(answers) < 2 or len(names) < least:
         return None
     measured = [_losses(name, answers, question) for name in names]
     units = None
     if whole_folds:
-        units = np.repeat(np.arange(len(answers)), [len(one.test) for one in answers])
+        units = np.repeat(np.arange(len(answers)), [len(fold.test) for fold in answers])
     yard = _Yardstick.of(measured, question, units, by_errors=by_errors)
     # A constant of another name is no choice: if that is to be used, it is called guessing.
-    fit = [one for one in measured if one is yard.guess or not one.is_constant] or measured
+    fit = [model for model in measured if model is yard.guess or not model.is_constant] or measured
     surely = certain or yard.beaten
     if surely:
-        fit = [one for one in fit if one is not yard.guess] or fit
-    best = min(measured, key=lambda one: (yard.loss(one), one.size.bits))
-    first = top = min(fit, key=lambda one: (yard.loss(one), one.size.bits))
-    linear = [one for one in fit if known[one.name].key == "linear" and not by_errors]
-    first = next((one for one in linear if yard.worse(one, first) < PROVED), first)
+        fit = [model for model in fit if model is not yard.guess] or fit
+    best = min(measured, key=lambda model: (yard.loss(model), model.size.bits))
+    first = top = min(fit, key=lambda model: (yard.loss(model), model.size.bits))
+    linear = [model for model in fit if known[model.name].key == "linear" and not by_errors]
+    first = next((model for model in linear if yard.worse(model, first) < PROVED), first)
     # Who stands in for the best must not let in what is probably much worse than the best itself.
     near = [
-        one
-        for one in fit
-        if one is first
+        model
+        for model in fit
+        if model is first
         or (
-            (yard.worse(one, first) < LIKELY or yard.beats(one, first))
-            and yard.worse(one, top) < PROVED
-            and not (surely and yard.gives_up(one, first))
+            (yard.worse(model, first) < LIKELY or yard.beats(model, first))
+            and yard.worse(model, top) < PROVED
+            and not (surely and yard.gives_up(model, first))
         )
     ]
-    smallest = min(near, key=lambda one: (one.size.bits, yard.loss(one)))
+    smallest = min(near, key=lambda model: (model.size.bits, yard.loss(model)))
     models = [
-        _compared_model(one, known[one.name], yard, best=best, recommended=one is smallest)
-        for one in sorted(measured, key=lambda one: (yard.loss(one), one.size.bits))
+        _describe(model, known[model.name], yard, best=best, recommended=model is smallest)
+        for model in sorted(measured, key=lambda model: (yard.loss(model), model.size.bits))
     ]
     return ModelComparison(
-        models=tuple(models), metric=yard.metric, left_out=tuple(_left_out(answers, known, names))
+        models=tuple(models),
+        metric=yard.metric,
+        left_out=tuple(_list_left_out(answers, known, names)),
     )
 
 
 def _losses(name: str, answers: Sequence[FoldAnswers], question: Question) -> _Losses:
-    every = tuple(one.told[name] for one in answers)
-    truth = np.concatenate([np.asarray(question.values)[one.test] for one in answers])
-    value = np.concatenate([one.value for one in every])
+    every = tuple(fold.told[name] for fold in answers)
+    truth = np.concatenate([np.asarray(question.values)[fold.test] for fold in answers])
+    value = np.concatenate([told.value for told in every])
     if question.is_number:
         missed = (truth - value) ** 2
         return _Losses(name, missed, missed, every)
     codes = truth.astype(np.intp)
     wrong = (called_codes(value) != codes).astype(np.float64)
     own = value[np.arange(len(codes)), codes]
-    if any(one.sure for one in every):
+    if any(told.sure for told in every):
         # What only calls classes is believed as often as it was right.
         rate = (wrong.sum() + 1.0) / (len(wrong) + 2.0)
         own = np.where(wrong == 1, rate / (value.shape[1] - 1), 1.0 - rate)
@@ -222,30 +224,30 @@ class _Yardstick:
         by_errors: bool = False,
     ) -> "_Yardstick":
         """Choose the metric, and ask whether anything beats guessing."""
-        guess = next((one for one in measured if one.name == GUESSING.name), None)
+        guess = next((model for model in measured if model.name == GUESSING.name), None)
         metric = "variance left" if question.is_number else "log loss"
         if by_errors and not question.is_number:
             counts = np.bincount(np.asarray(question.values, dtype=np.intp))
             metric = "log loss" if counts.max() > _COMMON * counts.sum() else "error"
         if guess is None:
             return cls(metric, None, units=units)
-        gains = (guess.surprise - one.surprise for one in measured if one is not guess)
-        beaten = any(beats_chance(unit_sums(one, units)) for one in gains)
+        gains = (guess.surprise - model.surprise for model in measured if model is not guess)
+        beaten = any(beats_chance(unit_sums(gain, units)) for gain in gains)
         return cls(metric, guess, beaten, units)
 
-    def rows(self, one: _Losses) -> Array:
+    def rows(self, model: _Losses) -> Array:
         """Return the loss of each row, (n,)."""
-        return one.wrong if self.metric == "error" else one.surprise
+        return model.wrong if self.metric == "error" else model.surprise
 
-    def loss(self, one: _Losses) -> float:
+    def loss(self, model: _Losses) -> float:
         """Return the mean loss of a model."""
-        return float(np.mean(self.rows(one)))
+        return float(np.mean(self.rows(model)))
 
-    def difference(self, one: _Losses, other: _Losses, confidence: float = 0.95) -> Bounds:
-        """Return by how much one is worse than another on the same rows."""
-        if one is other:
+    def difference(self, model: _Losses, other: _Losses, confidence: float = 0.95) -> Bounds:
+        """Return by how much a model is worse than another on the same rows."""
+        if model is other:
             return Bounds(0.0, 0.0, 0.0)
-        more = self.rows(one) - self.rows(other)
+        more = self.rows(model) - self.rows(other)
         if self.metric == "error":
             return difference_bounds(more, self.units, confidence=confidence)
         unit = self._guessed if self.metric == "variance left" else 1.0
@@ -253,66 +255,66 @@ class _Yardstick:
         if self.units is None:
             return difference_bounds(more / unit, scale=scale, confidence=confidence)
         # Of a few units of very different losses the ratio is far steadier than the difference.
-        ratio = ratio_bounds(self.rows(one), self.rows(other), self.units, confidence=confidence)
+        ratio = ratio_bounds(self.rows(model), self.rows(other), self.units, confidence=confidence)
         return Bounds(*(scale * (end - 1.0) for end in ratio))
 
-    def worse(self, one: _Losses, best: _Losses) -> float:
+    def worse(self, model: _Losses, best: _Losses) -> float:
         """Return how probable it is that a model is much worse than the best."""
-        if one is best:
+        if model is best:
             return 0.0
-        gap = self.difference(one, best, _ONE_ERROR)
+        gap = self.difference(model, best, _ONE_ERROR)
         unit = max(self.loss(best), _EXACT * self._guessed)
         if self.metric == "variance left":
             unit /= self._guessed
         found = probably_worse(gap.estimate / unit, (gap.high - gap.low) / (2.0 * unit))
         # Beside an all but exact model another may be worse by more than is thought beforehand.
-        surely = self.difference(one, best).low > TOLERANCE * unit
+        surely = self.difference(model, best).low > TOLERANCE * unit
         return max(found, 0.975) if surely else found
 
-    def beats(self, one: _Losses, other: _Losses) -> bool:
+    def beats(self, model: _Losses, other: _Losses) -> bool:
         """Return whether a model loses less than another; guessing never does."""
-        return one is not self.guess and self.loss(one) < self.loss(other)
+        return model is not self.guess and self.loss(model) < self.loss(other)
 
-    def gives_up(self, one: _Losses, best: _Losses) -> bool:
+    def gives_up(self, model: _Losses, best: _Losses) -> bool:
         """Return whether a model loses most of what another gains over guessing."""
         gain = self._guessed - self.loss(best)
-        return gain > 0 and self._guessed - self.loss(one) < KEPT * gain
+        return gain > 0 and self._guessed - self.loss(model) < KEPT * gain
 
     @property
     def _guessed(self) -> float:
         """The mean loss of guessing; 1 if it is not known or none."""
         return 1.0 if self.guess is None else self.loss(self.guess) or 1.0
 
-    def error(self, one: _Losses) -> Bounds:
+    def error(self, model: _Losses) -> Bounds:
         """Return the error of a model: a share of rows, or of what guessing leaves."""
         if self.metric != "variance left":
-            return share_bounds(one.wrong, self.units)
+            return share_bounds(model.wrong, self.units)
         guess = None if self.guess is None else self.guess.wrong
-        return ratio_bounds(one.wrong, guess, self.units)
+        return ratio_bounds(model.wrong, guess, self.units)
 
 
-def _compared_model(
-    one: _Losses, family: Family, yard: _Yardstick, *, best: _Losses, recommended: bool
+def _describe(
+    model: _Losses, family: Family, yard: _Yardstick, *, best: _Losses, recommended: bool
 ) -> ComparedModel:
-    difference = yard.difference(one, best)
+    difference = yard.difference(model, best)
     return ComparedModel(
-        name=one.name,
+        name=model.name,
         family=family.kind,
         words=family.words,
-        error=as_interval(yard.error(one)),
-        log_loss=one.log_loss,
+        error=as_interval(yard.error(model)),
+        log_loss=model.log_loss,
         difference=as_interval(difference),
-        variables=one.columns,
-        size=one.size.bits,
-        size_words=_made_of(one.columns, one.size),
-        seconds=one.seconds,
-        is_best=one is best,
+        variables=model.columns,
+        size=model.size.bits,
+        size_words=_made_of(model.columns, model.size),
+        seconds=model.seconds,
+        is_best=model is best,
         # To the three decimals that are shown: of equal intervals none is called worse.
         is_level=round(difference.low, 3) <= 0,
-        worse=yard.worse(one, best),
+        worse=yard.worse(model, best),
         recommended=recommended,
         key=family.key,
-        slope=one.told[0].slope,
+        slope=model.told[0].slope,
     )
 
 
@@ -328,30 +330,30 @@ def as_fitted(
     Of the others it is what the middle fold has; bits stay those of the folds, which decided.
     """
     rows = []
-    for one in found.models:
-        if one.name in models:
-            n, size = len(models[one.name].columns), _fitted_size(models[one.name], table)
-            one = replace(one, variables=n, size_words=_made_of(n, size))
-        rows.append(one)
+    for model in found.models:
+        if model.name in models:
+            n, size = len(models[model.name].columns), _fitted_size(models[model.name], table)
+            model = replace(model, variables=n, size_words=_made_of(n, size))
+        rows.append(model)
     return replace(found, models=tuple(rows))
 
 
 def _fitted_size(model: TableModel, table: "pd.DataFrame") -> ModelSize:
     n, columns, X = len(model.variables), model.columns, model.numbers(table)
-    used = [place for place, one in enumerate(model.variables) if one.column in columns]
+    used = [place for place, variable in enumerate(model.variables) if variable.column in columns]
     return total_size(
-        model_size(one, n_rows=len(X), n_columns=n, used=used, X=X) for one in model.models
+        model_size(part, n_rows=len(X), n_columns=n, used=used, X=X) for part in model.models
     )
 
 
-def _left_out(
+def _list_left_out(
     answers: Sequence[FoldAnswers], known: Mapping[str, Family], names: Sequence[str]
 ) -> list[tuple[str, str]]:
     """Return who did not answer in every fold, and why."""
     found = []
     for name in known:
         if name not in names:
-            reasons = [one.failures[name] for one in answers if name in one.failures]
+            reasons = [fold.failures[name] for fold in answers if name in fold.failures]
             found.append((name, reasons[0] if reasons else "it did not answer"))
     return found
 

@@ -32,6 +32,7 @@ from parsimon.statistician.families import model_size
 if TYPE_CHECKING:
     import pandas as pd
 
+    from parsimon.kernels import Kernel
     from parsimon.statistician.prepare.recipes import VariableSource
 
 _MOST_EXACT = 10
@@ -65,11 +66,11 @@ class SeenRows:
         """
         values = X.to_numpy(dtype=np.float64)
         typical = np.quantile(values, 0.5, axis=0, method="nearest")
-        for column in {one.column for one in sources if one.kind == "indicator"}:
+        for column in {source.column for source in sources if source.kind == "indicator"}:
             places = [
                 place
-                for place, one in enumerate(sources)
-                if one.column == column and one.kind == "indicator"
+                for place, source in enumerate(sources)
+                if source.column == column and source.kind == "indicator"
             ]
             levels, counts = np.unique(values[:, places], axis=0, return_counts=True)
             typical[places] = levels[np.argmax(counts)]
@@ -129,9 +130,8 @@ def scores(model: Any, X: Any) -> Array:
         return np.reshape(model.predict(X), (len(X), -1))
     if hasattr(model, "latent"):
         return np.reshape(model.latent(X), (len(X), -1))
-    if hasattr(model, "decision_function") and not hasattr(model, "predict_proba"):
-        return np.reshape(model.decision_function(X), (len(X), -1))
-    if hasattr(_last(model), "coef_") and hasattr(model, "decision_function"):
+    is_linear = hasattr(_last(model), "coef_") or not hasattr(model, "predict_proba")
+    if is_linear and hasattr(model, "decision_function"):
         return np.reshape(model.decision_function(X), (len(X), -1))
     share = np.clip(model.predict_proba(X), _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)
     odds: Array = np.log(share) - np.log1p(-share)
@@ -140,12 +140,15 @@ def scores(model: Any, X: Any) -> Array:
 
 def joint_variables(model: Any, n_variables: int) -> tuple[Columns, ...]:
     """Return the sets of variables that a model ties together; the model is a sum over them."""
+    from parsimon.kernels import Kernel
+
     last = _last(model)
     if hasattr(getattr(last, "best_estimator_", None), "features"):
         return _of_formula(last.best_estimator_, model)
     kernels = getattr(last, "kernel_", None)
-    if _are_kernels(kernels):
-        return _of_kernels(kernels, n_variables)
+    several = kernels if isinstance(kernels, list | tuple) else (kernels,)
+    if several and all(isinstance(kernel, Kernel) for kernel in several):
+        return _of_kernels(several, n_variables)
     slopes = getattr(last, "coef_", None) if kernels is None else None
     if slopes is not None and np.shape(slopes)[-1] == n_variables and _keeps_columns(model):
         used = np.any(np.reshape(np.asarray(slopes), (-1, n_variables)) != 0, axis=0)
@@ -154,22 +157,15 @@ def joint_variables(model: Any, n_variables: int) -> tuple[Columns, ...]:
     return (tied,) if tied else ()
 
 
-def _are_kernels(found: Any) -> bool:
-    from parsimon.kernels import Kernel
-
-    several = found if isinstance(found, list | tuple) and found else (found,)
-    return all(isinstance(one, Kernel) for one in several)
-
-
-def _of_kernels(kernels: Any, n_variables: int) -> tuple[Columns, ...]:
+def _of_kernels(kernels: Sequence["Kernel"], n_variables: int) -> tuple[Columns, ...]:
     from parsimon.kernels.form import sum_of_products
 
     found: list[Columns] = []
-    for kernel in kernels if isinstance(kernels, list | tuple) else (kernels,):
+    for kernel in kernels:
         for part in sum_of_products(kernel):
             seen = part.columns
             found.append(_all(n_variables) if seen is None else frozenset(map(int, seen)))
-    return tuple(dict.fromkeys(one for one in found if one))
+    return tuple(dict.fromkeys(columns for columns in found if columns))
 
 
 def _of_formula(formula: Any, model: Any) -> tuple[Columns, ...]:
@@ -177,19 +173,20 @@ def _of_formula(formula: Any, model: Any) -> tuple[Columns, ...]:
     kept = getattr(model.steps[0][1], "kept_", None) if hasattr(model, "steps") else None
     places = range(len(formula.names)) if kept is None else kept
     known = dict(zip(formula.names, map(int, places), strict=True))
-    found = [frozenset(known[name] for name in one.columns) for one in formula.features]
+    found = [frozenset(known[name] for name in feature.columns) for feature in formula.features]
     return tuple(dict.fromkeys(found))
 
 
 def _of_trees(model: Any, n_variables: int) -> Columns:
     """Return the variables at which trees branch; none for a constant, else all."""
-    if hasattr(model, "_predictors") or type(model).__name__.startswith("Dummy"):
-        used = model_size(model, n_rows=2, n_columns=n_variables).used
-        return frozenset(used)
     members = np.ravel(getattr(model, "estimators_", [model]))
-    if not all(hasattr(one, "tree_") for one in members):
-        return _all(n_variables)
-    return frozenset(int(place) for one in members for place in one.tree_.feature if place >= 0)
+    if (
+        hasattr(model, "_predictors")
+        or type(model).__name__.startswith("Dummy")
+        or all(hasattr(member, "tree_") for member in members)
+    ):
+        return frozenset(model_size(model, n_rows=2, n_columns=n_variables).used)
+    return _all(n_variables)
 
 
 def _all(n_variables: int) -> Columns:
@@ -222,22 +219,25 @@ def shapley_values(
     Shapes: X (m, d), typical (d,), score (r, d) -> (r,), values (m, len(groups)).
     """
     group_of = {place: at for at, places in enumerate(groups) for place in places}
-    tied = {frozenset(group_of[place] for place in one if place in group_of) for one in joint}
+    tied = {
+        frozenset(group_of[place] for place in variables if place in group_of)
+        for variables in joint
+    }
     base = float(score(typical[None])[0])
     mixed = _Mixed(score, X, typical, groups)
     if max(map(len, tied), default=0) <= _MOST_EXACT:
-        values = _exact(mixed, tied, base)
+        values = _share_exactly(mixed, tied, base)
         # A model that is no sum over these sets after all is taken as one whole.
         total = mixed(range(len(groups)))
         if np.allclose(base + values.sum(axis=1), total, rtol=1e-6, atol=1e-6 * np.ptp(total)):
-            return ShapleyValues(_rounded(values, base), base, exact=True)
+            return ShapleyValues(_round_off(values, base), base, exact=True)
     if len(groups) <= _MOST_EXACT:
-        values = _exact(mixed, [_all(len(groups))], base)
-        return ShapleyValues(_rounded(values, base), base, exact=True)
-    return ShapleyValues(_sampled(mixed, base), base, exact=False)
+        values = _share_exactly(mixed, [_all(len(groups))], base)
+        return ShapleyValues(_round_off(values, base), base, exact=True)
+    return ShapleyValues(_sample(mixed, base), base, exact=False)
 
 
-def _rounded(values: Array, base: float) -> Array:
+def _round_off(values: Array, base: float) -> Array:
     """Return values with nothing instead of what rounding leaves of it, shape (m, k)."""
     scale = abs(base) + np.abs(values).sum(axis=1, keepdims=True)
     return np.where(np.abs(values) <= _ROUNDING * scale, 0.0, values)
@@ -261,37 +261,37 @@ class _Mixed:
         return np.concatenate(pieces) if pieces else np.empty(0)
 
 
-def _exact(mixed: _Mixed, tied: Iterable[Columns], base: float) -> Array:
+def _share_exactly(mixed: _Mixed, tied: Iterable[Columns], base: float) -> Array:
     """Share out the dividends of all sets that the model ties together."""
     sets = {
         frozenset(chosen)
-        for one in tied
-        for size in range(1, len(one) + 1)
-        for chosen in combinations(sorted(one), size)
+        for columns in tied
+        for size in range(1, len(columns) + 1)
+        for chosen in combinations(sorted(columns), size)
     }
     values = np.zeros((len(mixed.X), len(mixed.groups)))
     dividends: dict[Columns, Array] = {}
-    for one in sorted(sets, key=lambda found: (len(found), sorted(found))):
+    for columns in sorted(sets, key=lambda found: (len(found), sorted(found))):
         smaller = (
             dividends[frozenset(part)]
-            for size in range(1, len(one))
-            for part in combinations(sorted(one), size)
+            for size in range(1, len(columns))
+            for part in combinations(sorted(columns), size)
         )
-        dividends[one] = mixed(one) - base - sum(smaller, np.zeros(len(mixed.X)))
-        values[:, sorted(one)] += dividends[one][:, None] / len(one)
+        dividends[columns] = mixed(columns) - base - sum(smaller, np.zeros(len(mixed.X)))
+        values[:, sorted(columns)] += dividends[columns][:, None] / len(columns)
     return values
 
 
-def _sampled(mixed: _Mixed, base: float) -> Array:
+def _sample(mixed: _Mixed, base: float) -> Array:
     """Average over orders in which the groups take their own values, each order and its reverse."""
     rng = np.random.default_rng(0)
     values = np.zeros((len(mixed.X), len(mixed.groups)))
     for _ in range(_PERMUTATIONS // 2):
         order = rng.permutation(len(mixed.groups))
-        for one in (order, order[::-1]):
+        for way in (order, order[::-1]):
             before = np.full(len(mixed.X), base)
-            for at, group in enumerate(one):
-                after = mixed(one[: at + 1])
+            for at, group in enumerate(way):
+                after = mixed(way[: at + 1])
                 values[:, group] += after - before
                 before = after
     mean: Array = values / (2 * (_PERMUTATIONS // 2))

@@ -46,8 +46,8 @@ def explained_rows(
     if not found.structure_found or not hasattr(model, "contributions"):
         return ()
     own, question = found.own_predictions(), found.question
-    sources = {one.name: one.column for one in variables}
-    places = dict(_chosen(question, own))
+    sources = {variable.name: variable.column for variable in variables}
+    places = dict(_choose_rows(question, own))
     rows = question.X.iloc[list(places)]
     shares, answers = model.contributions(rows), predicted(model, rows)
     return tuple(
@@ -65,7 +65,7 @@ def explained_rows(
     )
 
 
-def _chosen(question: Question, own: OwnPredictions) -> Iterator[tuple[int, RowRole]]:
+def _choose_rows(question: Question, own: OwnPredictions) -> Iterator[tuple[int, RowRole]]:
     """Yield places of rows with what they are; a later role of the same row wins."""
     for role, places in _candidates(question, own):
         if len(places):
@@ -155,7 +155,7 @@ def joint_rows(
     if joint is None:
         return None, ()
     columns = [
-        outside_predictions(len(question.y), [one for one in measured if one.question == place])
+        outside_predictions(len(question.y), [fold for fold in measured if fold.question == place])
         for place in range(len(joint.classes))
     ]
     gallery = Gallery("joint")
@@ -247,14 +247,14 @@ def draw_rows(
     question: Question, found: Sequence[RowExplanation], gallery: Gallery
 ) -> tuple[RowExplanation, ...]:
     """Draw what speaks for and against in rows."""
-    every = [_bars(question, one) for one in found]
+    every = [_bars(question, row) for row in found]
     reach = max((abs(bar.value) for bars in every for bar in bars), default=1.0)
     ends = ("lowers", "raises") if question.is_number else ("against", "for")
     drawn = []
-    for place, (one, bars) in enumerate(zip(found, every, strict=True)):
+    for place, (row, bars) in enumerate(zip(found, every, strict=True)):
         axes = row_bars(bars, reach=reach, ends=ends)
-        name = gallery.hang(f"row-{place + 1}", axes, f"What speaks in row {one.row}")
-        drawn.append(replace(one, picture=name))
+        name = gallery.hang(f"row-{place + 1}", axes, f"What speaks in row {row.row}")
+        drawn.append(replace(row, picture=name))
     return tuple(drawn)
 
 

@@ -238,7 +238,7 @@ def series_front(
     from parsimon.statistician.families.series_families import of_size, size_name
 
     numbers = range(1, int(search.max_features) + 1)
-    question = given.asked.questions[0]
+    question = given.questions[0]
     given_sizes = [GUESSING, *map(of_size, numbers)]
     sizes = compared(answers, given_sizes, question, by_errors=True) if answers else None
     new = {} if sizes is None else {one.name: one.error.estimate for one in sizes.models}
@@ -278,7 +278,7 @@ def _best_of_each_number(search: Any) -> list[Any]:
 def _feature_size(model: Any, given: "AskedSeries", new: float) -> FeatureSize:
     """Return a solution of the front; its error is of series left out, one by one."""
     from parsimon.features.series import tree_words
-    from parsimon.features.series.smooth import smooth_kernel
+    from parsimon.features.series.series_model import smooth_kernel
 
     spread, fit = float(given.values.std()), model.inner
     if given.is_number:
@@ -292,7 +292,7 @@ def _feature_size(model: Any, given: "AskedSeries", new: float) -> FeatureSize:
         size=len(model.trees),
         features=tuple(map(str, model.trees)),
         formula="",
-        words="; ".join(tree_words(tree, given.columns.channels) for tree in model.trees),
+        words="; ".join(tree_words(tree, given.places.channels) for tree in model.trees),
         error=error,
         standard_error=wrong,
         outside=spread * math.sqrt(new) if given.is_number else new,
@@ -330,7 +330,7 @@ def _feature(tree: Any, values: Array, given: "AskedSeries") -> "SeriesFeature":
     begin, end = looked_at(tree, given.series.length)
     medians = [(name, float(np.median(values[groups == k]))) for k, name in enumerate(names)]
     return SeriesFeature(
-        words=tree_words(tree, given.columns.channels),
+        words=tree_words(tree, given.places.channels),
         tree=str(tree),
         begin=begin,
         end=end,
@@ -344,7 +344,7 @@ def _feature_picture(
 ) -> Picture:
     """Draw a feature on an example of each group: the one whose value is most typical of it."""
     from parsimon.features.series import tree_stages
-    from parsimon.features.series.tree_words import seen_words
+    from parsimon.features.series.tree_display import seen_words
     from parsimon.report.figures import SeriesExample, feature_of_series
 
     names, groups = given.groups
@@ -352,7 +352,7 @@ def _feature_picture(
         int(np.flatnonzero(groups == k)[np.argmin(np.abs(values[groups == k] - median))])
         for k, (_, median) in enumerate(feature.medians[:_EXAMPLES])
     ]
-    cells = given.asked.questions[0].table.iloc[:, 0]
+    cells = given.questions[0].table.iloc[:, 0]
     stages = [tree_stages(tree, cells.iloc[row]) for row in rows]
     examples = [
         SeriesExample(name, each[0].values, each[-1].positions, each[-1].values)
@@ -365,9 +365,9 @@ def _feature_picture(
         values,
         given.values if given.is_number else groups,
         names,
-        target=given.asked.target if given.is_number else "",
-        measured=given.columns.channels[channel] if given.columns.channels else "value",
-        title=seen_words(tree, given.columns.channels) if _is_changed(tree) else "",
+        target=given.target if given.is_number else "",
+        measured=given.places.channels[channel] if given.places.channels else "value",
+        title=seen_words(tree, given.places.channels) if _is_changed(tree) else "",
         function=tree.steps[-1].name,
         axis=stages[0][-1].axis,
     )

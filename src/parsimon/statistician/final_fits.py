@@ -85,12 +85,18 @@ class FinalFits:
     @property
     def first(self) -> str:
         """Who is used where nothing was compared: what was searched, or the first model asked."""
-        names = [*self.whole, *(one.name for one in self.families if one.kind != GUESSING.kind)]
+        names = [
+            *self.whole,
+            *(family.name for family in self.families if family.kind != GUESSING.kind),
+        ]
         return next(iter(names), GUESSING.name)
 
     def searched_models(self) -> dict[str, TableModel]:
         """Return what was fitted to the table beside the folds, by name."""
-        return {name: as_table_model(one, classes=self.classes) for name, one in self.whole.items()}
+        return {
+            name: as_table_model(fitted, classes=self.classes)
+            for name, fitted in self.whole.items()
+        }
 
     def sound(self, name: str, row: ComparedModel | None) -> TableModel | None:
         """Return a model that agrees with its `row` of the comparison; None if no fit of it does.
@@ -115,7 +121,7 @@ class FinalFits:
         if fitted is not None and attempt:
             fitted = fitted.refit(seed)
         if fitted is None:
-            family = next(one for one in self.families if one.name == name)
+            family = next(family for family in self.families if family.name == name)
             fitted = family.fit(PreparedTable.of(self.questions), seed)
         return as_table_model(fitted, classes=self.classes, row=row)
 
@@ -168,7 +174,7 @@ def settle_on_model(found: Compared, fits: FinalFits, *, certain: bool) -> Settl
         model = fits.sound(row.name, row)
         if model is not None:
             return Settled(comparison, pictures, answers, model)
-        answers = [one.without(row.name, _REFUSED) for one in answers]
+        answers = [fold.without(row.name, _REFUSED) for fold in answers]
         comparison = recommended_of(
             answers, fits.families, fits.questions[0], least=1, certain=certain
         )

@@ -37,7 +37,10 @@ _ENDING = ".done"
 _KEY_BYTES = 32
 Place = tuple[int, ...]
 # The results do not depend on these options; what was finished within a limit stays finished.
-_INDIFFERENT = frozenset({"n_jobs", "verbose", "time_limit"})
+# A tree counts with what is asked of the table.
+_INDIFFERENT = frozenset(
+    {"n_jobs", "verbose", "time_limit", "name", "command", "checkpoint", "tree"}
+)
 
 
 class FinishedWork:

@@ -11,7 +11,7 @@ from parsimon._random import seed_sequence
 from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import ComparedModel, ModelComparison
-from parsimon.statistician.analysis_options import AnalysisOptions
+from parsimon.statistician._table_kind import TableKind
 from parsimon.statistician.asked_table import ReadTable, read_question
 from parsimon.statistician.comparison import Compared, compare_on_folds
 from parsimon.statistician.families import Family
@@ -91,7 +91,8 @@ def compare_models(
     >>> found.recommended.name
     'linear model'
     """
-    options = AnalysisOptions(
+    options = TableKind(
+        target=target,
         families=as_families(families),
         rivals=rivals,
         outer=outer,
@@ -155,7 +156,8 @@ def fit_model(
     ['setosa', 'setosa']
     """
     key = family.strip().lower()
-    options = AnalysisOptions(
+    options = TableKind(
+        target=target,
         choose=choose,
         outer=outer,
         seed=seed,
@@ -171,7 +173,7 @@ def fit_model(
     if key != "recommended":
         name = families[-1].name
         models = () if compared.comparison is None else compared.comparison.models
-        row = next((one for one in models if one.name == name), None)
+        row = next((model for model in models if model.name == name), None)
         return FittedModel(fits.demanded(name, row), name, compared.comparison, row)
     found, _, _, model = settle_on_model(compared, fits, certain=certain)
     if found is None:
@@ -180,7 +182,7 @@ def fit_model(
     return FittedModel(model or fits.demanded(row.name, row), row.name, found, row)
 
 
-def _asked_for(key: str, options: AnalysisOptions) -> tuple[Family, ...]:
+def _asked_for(key: str, options: TableKind) -> tuple[Family, ...]:
     """Return the families to ask; of one that is named it and guessing."""
     if key == "recommended":
         return options.everyone
@@ -191,7 +193,7 @@ def _asked_for(key: str, options: AnalysisOptions) -> tuple[Family, ...]:
 def _compared(
     asked: ReadTable,
     families: Sequence[Family],
-    options: AnalysisOptions,
+    options: TableKind,
     kept: FinishedWork,
     *,
     whole: bool,
@@ -203,7 +205,7 @@ def _compared(
     budget = TimeBudget.keeping(options.time_limit, _LAST_SECONDS, _LAST_SHARE)
     folding, searching, _, comparing = seed_sequence(options.seed).spawn(4)
     parts = [] if whole and options.outer == 0 else _folds(asked, options.outer, folding)
-    search = [one for one in families if one.searches]
+    search = [family for family in families if family.searches]
     limits: dict[str, Any] = {
         "n_jobs": options.n_jobs,
         "verbose": options.verbose,
@@ -227,7 +229,7 @@ def _compared(
         parts,
         comparing,
         certain=certain,
-        whole=[(one, seed_sequence(searching)) for one in search if whole],
+        whole=[(family, seed_sequence(searching)) for family in search if whole],
         looked=looked,
         time_limit=budget.left(),
         **limits,

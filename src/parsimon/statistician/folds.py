@@ -104,7 +104,7 @@ class FoldAnswers:
 
     def without(self, name: str, reason: str) -> "FoldAnswers":
         """Return what the others say."""
-        told = {one: said for one, said in self.told.items() if one != name}
+        told = {other: said for other, said in self.told.items() if other != name}
         return replace(self, told=told, failures={**self.failures, name: reason})
 
 
@@ -151,7 +151,7 @@ def run_folds(
     }
     once = deadline is not None or questions[0].table.size > _PREPARED_ONCE
     for fold, (part, child) in enumerate(zip(parts, seed.spawn(len(parts)), strict=True)):
-        for number, group in enumerate(_groups(_seeded(families, child), once=once)):
+        for number, group in enumerate(_groups(_deal_seeds(families, child), once=once)):
             jobs[number, fold] = group, at[fold], part
     found: dict[tuple[int, ...], Any] = kept.read(stage, jobs)
     # The table itself takes longest.
@@ -171,7 +171,9 @@ def run_folds(
                 found[place] = result
                 kept.write(stage, place, result)
                 done(len(found) / len(jobs))
-    folds = [[one for place, one in found.items() if place[1] == k] for k in range(len(parts))]
+    folds = [
+        [result for place, result in found.items() if place[1] == k] for k in range(len(parts))
+    ]
     answers = [_join(fold, families) for fold in folds]
     fitted: dict[str, Fitted] = {}
     for number, (family, _) in enumerate(whole):
@@ -203,11 +205,11 @@ def _limit_of(
     return _Limit(left * shares[0] / sum(shares), frozenset(late), costs)
 
 
-def _seeded(families: Sequence[Family], seed: np.random.SeedSequence) -> _Pairs:
+def _deal_seeds(families: Sequence[Family], seed: np.random.SeedSequence) -> _Pairs:
     """Return families with their seeds; a search that joins changes nobody else's."""
     order = sorted(range(len(families)), key=lambda place: families[place].searches)
     seeds = dict(zip(order, seed.spawn(len(families)), strict=True))
-    return [(one.briefly(), seeds[place]) for place, one in enumerate(families)]
+    return [(family.briefly(), seeds[place]) for place, family in enumerate(families)]
 
 
 def _groups(pairs: _Pairs, *, once: bool) -> list[_Pairs]:
@@ -260,7 +262,7 @@ def _run(
             left = None
             if limit.seconds is not None:
                 left = limit.seconds - (time.monotonic() - started)
-            refused = _refused(family, seen, seed, limit, left, first=len(told) < 2)
+            refused = _find_refusal(family, seen, seed, limit, left, first=len(told) < 2)
             if refused:
                 failures[family.name] = _reason(refused)
                 continue
@@ -270,7 +272,7 @@ def _run(
     return FoldAnswers(part.test, told, failures)
 
 
-def _refused(
+def _find_refusal(
     family: Family,
     seen: SeenTable,
     seed: np.random.SeedSequence,
@@ -362,10 +364,10 @@ def tempered_answers(answers: Sequence[FoldAnswers], question: Question) -> list
     found, codes = list(answers), np.asarray(question.values).astype(np.intp)
     names = () if question.is_number or len(answers) < 2 else answers[0].told
     for name in names:
-        folds = [one.told[name] for one in found if name in one.told]
-        if name == GUESSING.name or len(folds) < len(found) or any(one.sure for one in folds):
+        folds = [fold.told[name] for fold in found if name in fold.told]
+        if name == GUESSING.name or len(folds) < len(found) or any(told.sure for told in folds):
             continue
-        rows = [(told.value, codes[one.test]) for told, one in zip(folds, found, strict=True)]
+        rows = [(told.value, codes[fold.test]) for told, fold in zip(folds, found, strict=True)]
         whole = _slope(rows)
         if whole == 1.0:
             continue

@@ -331,7 +331,7 @@ def roc_of(y: Any, probability: Any, *, most_points: int = 80) -> Roc:
     fpr, tpr, _ = roc_points(y, scores, pos_label=1)
     # Each point calls one distinct score more positive than the one before, the first none.
     least = np.append(_beyond(scores), np.unique(scores)[::-1])
-    kept = np.union1d(_thinned(fpr, tpr, most_points), _told_apart(least, np.asarray(y) == 1))
+    kept = np.union1d(_thin(fpr, tpr, most_points), _telling_points(least, np.asarray(y) == 1))
     area = auc_interval(y, scores, pos_label=1)
     n_positive = int(np.sum(np.asarray(y) == 1))
     return Roc(
@@ -346,7 +346,7 @@ def roc_of(y: Any, probability: Any, *, most_points: int = 80) -> Roc:
     )
 
 
-def _told_apart(least: Array, positive: Mask) -> Indices:
+def _telling_points(least: Array, positive: Mask) -> Indices:
     """Return the points at which a report calls rows: where a miss costs 1, 5 or 10 false alarms.
 
     And where it costs as many as there are rows of the other class for each positive one.
@@ -365,7 +365,7 @@ def _beyond(scores: Array) -> float:
     return 1.0 if greatest < 1 else float(np.nextafter(greatest, np.inf))
 
 
-def _thinned(fpr: Array, tpr: Array, most_points: int) -> Indices:
+def _thin(fpr: Array, tpr: Array, most_points: int) -> Indices:
     """Return the places of the points that stay, in order."""
     everything = np.arange(len(fpr))
     if len(fpr) <= most_points:

@@ -30,16 +30,8 @@ from parsimon._checks import shorten
 from parsimon._received import check_sizes, read_json
 from parsimon._writing import write_file
 from parsimon.exceptions import InvalidInputError
-from parsimon.gp import FittedProcess
 from parsimon.inference.prior import LowRankConditioned, LowRankPrior
 from parsimon.statistician._loaded_models import check_estimator, check_range, check_schema
-
-
-@dataclass(frozen=True, eq=False)
-class StoredFit:
-    """The fields of a `parsimon.gp.FittedProcess`, as earlier files have one."""
-
-    values: tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,14 +61,14 @@ class StoredRange:
     step: int
 
 
-def stored(value: Any) -> Any:
+def store(value: Any) -> Any:
     """Return `value` with stand-ins inside; it is changed in place, so give a copy."""
-    return _replaced(value, _stand_in, {})
+    return _replace(value, _stand_in, {})
 
 
-def restored(value: Any) -> Any:
-    """Return what `stored` was given; it is changed in place."""
-    return _replaced(value, _original, {})
+def restore(value: Any) -> Any:
+    """Return what `store` was given; it is changed in place."""
+    return _replace(value, _original, {})
 
 
 def _stand_in(value: Any) -> Any:
@@ -95,8 +87,6 @@ def _stand_in(value: Any) -> Any:
 def _original(value: Any) -> Any:
     if isinstance(value, BaseEstimator):
         check_estimator(value)
-    if isinstance(value, StoredFit):
-        return FittedProcess(*value.values)
     if isinstance(value, StoredSeed):
         return np.random.SeedSequence(
             value.entropy,
@@ -111,7 +101,7 @@ def _original(value: Any) -> Any:
     return value
 
 
-def _replaced(value: Any, rule: Callable[[Any], Any], seen: dict[int, tuple[Any, Any]]) -> Any:
+def _replace(value: Any, rule: Callable[[Any], Any], seen: dict[int, tuple[Any, Any]]) -> Any:
     """Apply a rule to everything inside a value, each once; what is shared stays shared."""
     if id(value) in seen:
         return seen[id(value)][1]
@@ -119,17 +109,17 @@ def _replaced(value: Any, rule: Callable[[Any], Any], seen: dict[int, tuple[Any,
     # The first of the pair keeps the old value alive, so that no other gets its identity.
     seen[id(value)] = value, found
     if isinstance(found, tuple):
-        parts = [_replaced(part, rule, seen) for part in found]
+        parts = [_replace(part, rule, seen) for part in found]
         if any(new is not old for new, old in zip(parts, found, strict=True)):
             found = type(found)(*parts) if hasattr(found, "_fields") else tuple(parts)
         seen[id(value)] = value, found
     elif (entries := _entries(found)) is not None:
         for key, part in entries:
-            found[key] = _replaced(part, rule, seen)
+            found[key] = _replace(part, rule, seen)
     elif hasattr(found, "__dict__") and not isinstance(found, type | FunctionType | ModuleType):
         attributes = vars(found)
         for name, part in attributes.items():
-            attributes[name] = _replaced(part, rule, seen)
+            attributes[name] = _replace(part, rule, seen)
     return found
 
 
@@ -281,7 +271,7 @@ def load_model(path: str | os.PathLike[str], *, trusted: Sequence[type | str] = 
         types, refused = _unknown_types(data, own)
         ours = about.version != _UNKNOWN or any(name.startswith("parsimon.") for name in types)
         if ours and not refused:
-            return restored(skops.io.loads(data, trusted=types))
+            return restore(skops.io.loads(data, trusted=types))
     except _DAMAGED as error:
         raise InvalidInputError(
             f"The model {place} cannot be read: it is damaged, or was saved by a version that "
@@ -309,7 +299,8 @@ def _unknown_types(data: bytes, own: frozenset[str]) -> tuple[list[str], list[st
 def _full_names(trusted: Sequence[type | str]) -> frozenset[str]:
     """Return the full names of types and functions, as skops writes them."""
     return frozenset(
-        one if isinstance(one, str) else f"{one.__module__}.{one.__name__}" for one in trusted
+        known if isinstance(known, str) else f"{known.__module__}.{known.__name__}"
+        for known in trusted
     )
 
 
@@ -319,7 +310,7 @@ def _archive(model: Any, own: frozenset[str]) -> bytes:
 
     kind = type(model).__name__
     try:
-        data = skops.io.dumps(stored(copy.deepcopy(model)))
+        data = skops.io.dumps(store(copy.deepcopy(model)))
         _, refused = _unknown_types(data, own)
     except (*_DAMAGED, UnsupportedTypeException) as error:
         raise InvalidInputError(f"This {kind} cannot be saved: {error}") from error
@@ -333,11 +324,11 @@ def _archive(model: Any, own: frozenset[str]) -> bytes:
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "version": __version__,
-        "digest": _digest(_packed(members, zipfile.ZIP_STORED)),
+        "digest": _digest(_pack(members, zipfile.ZIP_STORED)),
     }
     whole = {**members, _ABOUT: json.dumps(about).encode()}
-    packed = _packed(whole)
-    return packed if _is_of_plausible_size(packed) else _packed(whole, zipfile.ZIP_STORED)
+    packed = _pack(whole)
+    return packed if _is_of_plausible_size(packed) else _pack(whole, zipfile.ZIP_STORED)
 
 
 def _repeatable(data: bytes) -> dict[str, bytes]:
@@ -364,7 +355,7 @@ def _repeatable(data: bytes) -> dict[str, bytes]:
     return {**found, _PLAIN: json.dumps(schema, indent=2).encode()}
 
 
-def _packed(members: Mapping[str, bytes], how: int = zipfile.ZIP_DEFLATED) -> bytes:
+def _pack(members: Mapping[str, bytes], how: int = zipfile.ZIP_DEFLATED) -> bytes:
     """Return an archive that says neither when nor on which system it was made."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -405,14 +396,12 @@ def _read_about(place: Path, data: bytes) -> _About:
                 # What skops wrote by itself says neither who made it nor its digest.
                 return _About(FORMAT_VERSION, _UNKNOWN, None)
             content = read_json(archive.read(_ABOUT))
-        about = _About(
-            int(content["format_version"]), str(content["version"]), content.get("digest")
-        )
-        known = content["format"] == FORMAT
+        if content["format"] != FORMAT:
+            raise ValueError("another format")
+        version = int(content["format_version"])
+        about = _About(version, str(content["version"]), content.get("digest"))
     except _DAMAGED as error:
         raise InvalidInputError(f"{place} is not a model that Parsimon saved.") from error
-    if not known:
-        raise InvalidInputError(f"{place} is not a model that Parsimon saved.")
     if about.format_version > FORMAT_VERSION or _release(about.version) > _release(__version__):
         raise InvalidInputError(
             f"The model {place} was saved by Parsimon {about.version}, which is newer than this "

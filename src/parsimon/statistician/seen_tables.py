@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from parsimon._typing import AnyArray
+from parsimon.report.findings import Treatment, Variable
 from parsimon.statistician.families.family import Question
 
 if TYPE_CHECKING:
@@ -76,6 +77,19 @@ class PreparedTable:
         """Return other rows as the models see them."""
         numbers: pd.DataFrame = self.screener.transform(self.preparer.transform(table))
         return numbers
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables that families see, as a page describes them."""
+        from parsimon.statistician.prepare.recipes import describe_variables
+
+        known = {source.name: source for source in self.preparer.variables_}
+        return describe_variables(self.X, [known[str(name)] for name in self.X.columns])
+
+    @property
+    def treatments(self) -> tuple[Treatment, ...]:
+        """What was done to the columns."""
+        return (*self.preparer.treatments_, *self.screener.treatments_)
 
     @property
     def columns(self) -> list[str]:

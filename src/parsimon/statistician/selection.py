@@ -2,40 +2,29 @@
 
 import math
 import os
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from parsimon._checks import check_count, check_seconds, shorten
+from parsimon._checks import check_count, shorten
 from parsimon._parallel import n_workers
-from parsimon._random import seed_sequence
 from parsimon.exceptions import InvalidInputError
 from parsimon.report import Readable
-from parsimon.report.findings import Picture, RunFindings, TableFindings
 from parsimon.report.findings.column_findings import SelectionFindings
-from parsimon.report.findings.shared_findings import FeatureFront
-from parsimon.statistician.analysis import run_findings, today
+from parsimon.statistician._walk import Kind, Work, walk
 from parsimon.statistician.asked_table import ReadTable, read_question
-from parsimon.statistician.comparison import compare_on_folds
+from parsimon.statistician.comparison import Compared
 from parsimon.statistician.families import Family
 from parsimon.statistician.families.feature_fronts import few_columns, formulas
 from parsimon.statistician.families.registered import chosen_families
 from parsimon.statistician.feature_front import column_front, drawn_formulas, front_picture
-from parsimon.statistician.finished_work import FinishedWork
-from parsimon.statistician.folds import FAST_FOLDS, plan_folds
-from parsimon.statistician.prepare.frames import fingerprint
-from parsimon.statistician.prepare.recipes import describe_variables
+from parsimon.statistician.folds import FAST_FOLDS
 from parsimon.statistician.seen_tables import PreparedTable
-from parsimon.statistician.time_budget import TimeBudget
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Of a time limit, what is kept for figures and files.
-_LAST_SECONDS, _LAST_SHARE = 1.5, 0.05
 
 
 @dataclass(frozen=True)
@@ -120,140 +109,128 @@ def select_columns(
     >>> found.findings.front.sizes[0].features
     ('glucose',)
     """
-    started, usual = time.perf_counter(), FAST_FOLDS if fast else 5
-    outer = usual if outer is None else outer
-    _check(max_features, outer, seed, time_limit, construct=construct, fixed=fixed)
-    asked = read_question(frame, target, positive=positive, task=task)
-    about = (target, positive, task, construct, max_features, tuple(fixed), outer, seed)
-    kept = FinishedWork.of(checkpoint, asked.frame, about, {})
-    question, (folding, comparing, fitting) = asked.questions[0], seed_sequence(seed).spawn(3)
-    parts = plan_folds(question, outer, folding)
-    budget = TimeBudget.keeping(time_limit, _LAST_SECONDS, _LAST_SHARE)
-    table, limit = PreparedTable.of(asked.questions), _search_limit(budget, len(parts), n_jobs)
-    family = _family(table, construct, max_features, _fixed(table, asked, fixed), limit)
-    model = kept.once("search", lambda: family.learn(table.X, table.values, question.task, fitting))
-    search = model[-1] if construct else model
-    comparison, drawn, *_ = compare_on_folds(
-        (*_beside(), family),
-        asked,
-        parts,
-        comparing,
-        n_jobs=n_jobs,
-        time_limit=budget.left(),
-        verbose=verbose,
-        by_errors=True,
-        kept=kept,
-    )
-    if construct:
-        front, pictures = drawn_formulas(model, table.X, asked, max_features)
-    else:
-        front, pictures = _drawn_columns(search, table)
-    findings = SelectionFindings(
-        table=_table_findings(asked, table, name),
-        front=front,
-        comparison=comparison,
-        n_outer=len(parts),
-        unit=float(np.std(table.values)) if question.is_number else math.nan,
-        max_features=max_features or 0,
+    kind = SelectionKind(
+        target=target,
+        construct=construct,
+        max_features=max_features,
         fixed=tuple(map(str, fixed)),
-        stopped=getattr(search, "stopped_by_", "") == "time_limit",
-        run=_run(asked, seed, outer, len(parts), command, started, kept),
-        pictures=(*pictures, *drawn),
-    )
-    return SelectionAnalysis(findings, search, tuple(map(str, table.X.columns)))
-
-
-def _check(
-    max_features: int | None,
-    outer: int,
-    seed: int,
-    time_limit: float | None,
-    *,
-    construct: bool,
-    fixed: Sequence[str],
-) -> None:
-    if max_features is not None:
-        check_count("max_features", max_features)
-    check_count("outer", outer, least=0)
-    check_count("seed", seed, least=0)
-    check_seconds("time_limit", time_limit)
-    if construct and fixed:
-        raise InvalidInputError("Fixed columns do not go with formulas; leave them out.")
-
-
-def _search_limit(budget: TimeBudget, n_folds: int, n_jobs: int | None) -> float | None:
-    """Return the seconds of a search of the table itself and of each fold, some at once."""
-    rounds = 1 + math.ceil(n_folds / max(1, n_workers(n_jobs)))
-    return budget.left(0.7 / rounds)
-
-
-def _drawn_columns(search: Any, table: PreparedTable) -> tuple[FeatureFront, tuple[Picture, ...]]:
-    front = column_front(search, list(map(str, table.X.columns)))
-    picture = front_picture(front)
-    return replace(front, picture=picture.name), (picture,)
-
-
-def _run(
-    asked: ReadTable,
-    seed: int,
-    outer: int,
-    n_outer: int,
-    command: str,
-    started: float,
-    kept: FinishedWork,
-) -> RunFindings:
-    run = run_findings(
+        outer=outer,
+        name=name,
         seed=seed,
-        seconds=time.perf_counter() - started,
+        n_jobs=n_jobs,
+        time_limit=time_limit,
+        verbose=verbose,
         command=command,
-        options=(("outer", str(n_outer)), ("seed", str(seed))),
-        skipped=() if n_outer else ("outer folds",),
-        fingerprint=fingerprint(asked.frame),
-        too_few_rows=bool(outer) and not n_outer,
+        positive=positive,
+        task=task,
+        fast=fast,
+        checkpoint=checkpoint,
     )
-    return replace(run, date=kept.once("date", today))
+    found: SelectionAnalysis = walk(kind, frame)
+    return found
 
 
-def _fixed(table: PreparedTable, asked: ReadTable, fixed: Sequence[str]) -> tuple[str, ...]:
+class _Searched(NamedTuple):
+    """The table as families see it, the search as one of them, and what it found there."""
+
+    table: PreparedTable
+    family: Family
+    model: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionKind(Kind):
+    """A table of which a few columns, or formulas of them, answer beside two plain models."""
+
+    construct: bool = False
+    max_features: int | None = None
+    fixed: tuple[str, ...] = ()
+    positive: str | None = None
+    task: Literal["auto", "classification", "regression"] = "auto"
+
+    last_steps = (1.5, 0.05)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_features is not None:
+            check_count("max_features", self.max_features)
+        if self.construct and self.fixed:
+            raise InvalidInputError("Fixed columns do not go with formulas; leave them out.")
+
+    @property
+    def n_outer(self) -> int:
+        return (FAST_FOLDS if self.fast else 5) if self.outer is None else self.outer
+
+    def read(self, frame: "pd.DataFrame") -> ReadTable:
+        return read_question(frame, self.target, positive=self.positive, task=self.task)
+
+    def search(self, work: Work) -> _Searched:
+        table = PreparedTable.of(work.asked.questions)
+        # The table itself, and each fold, some of them at once.
+        rounds = 1 + math.ceil(len(work.parts) / max(1, n_workers(self.n_jobs)))
+        family = self._family(table, work.asked, work.budget.left(0.7 / rounds))
+        task, seed = work.asked.questions[0].task, work.seeds["fitting"]
+        model = work.kept.once("search", lambda: family.learn(table.X, table.values, task, seed))
+        return _Searched(table, family, model)
+
+    def _family(self, table: PreparedTable, asked: ReadTable, limit: float | None) -> Family:
+        """Return the search, as one of the models that are compared."""
+        most = self.max_features
+        if self.construct:
+            rule = "one_se" if most is None else f"one_se where n_features<={most}"
+            return formulas(choose=rule, time_limit=limit)
+        fixed = _fixed_variables(table, asked, self.fixed)
+        if most is not None and most < len(fixed):
+            raise InvalidInputError(
+                f"{len(fixed)} columns are fixed, more than max_features, which is {most}."
+            )
+        most = None if most is None else min(most, table.X.shape[1])
+        return few_columns(max_features=most, fixed=fixed, time_limit=limit)
+
+    def compare(self, work: Work, found: _Searched) -> Compared:
+        # Guessing, a linear model and boosting beside the search.
+        families = (*chosen_families((), "linear,boosting"), found.family)
+        return work.compare(families, by_errors=True)
+
+    def describe(self, work: Work, found: _Searched, compared: Compared) -> SelectionAnalysis:
+        table, model, n_outer = found.table, found.model, len(work.parts)
+        names = tuple(map(str, table.X.columns))
+        search = model[-1] if self.construct else model
+        if self.construct:
+            front, pictures = drawn_formulas(model, table.X, work.asked, self.max_features)
+        else:
+            front = column_front(search, names)
+            pictures = (front_picture(front),)
+            front = replace(front, picture=pictures[0].name)
+        is_number = work.asked.questions[0].is_number
+        findings = SelectionFindings(
+            table=work.asked.table_findings(self.name, table),
+            front=front,
+            comparison=compared.comparison,
+            n_outer=n_outer,
+            unit=float(np.std(table.values)) if is_number else math.nan,
+            max_features=self.max_features or 0,
+            fixed=self.fixed,
+            stopped=getattr(search, "stopped_by_", "") == "time_limit",
+            run=work.run(
+                {"outer": n_outer, "seed": self.seed}, () if n_outer else ("outer folds",)
+            ),
+            pictures=(*pictures, *compared.pictures),
+        )
+        return SelectionAnalysis(findings, search, names)
+
+
+def _fixed_variables(
+    table: PreparedTable, asked: ReadTable, fixed: Sequence[str]
+) -> tuple[str, ...]:
     """Return the variables of columns that every model has."""
     known = [one for one in table.preparer.variables_ if one.name in set(table.X.columns)]
-    for column in map(str, fixed):
+    for column in fixed:
         if column not in asked.columns.columns:
             raise InvalidInputError(
                 f"The table has no column {column!r}; its columns are "
                 f"{shorten(list(asked.columns), 12)}."
             )
-        if all(one.column != column for one in known):
+        if all(source.column != column for source in known):
             raise InvalidInputError(f"The fixed column {column!r} says nothing; leave it out.")
-    return tuple(one.name for one in known if one.column in set(map(str, fixed)))
-
-
-def _family(
-    table: PreparedTable,
-    construct: bool,
-    most: int | None,
-    fixed: tuple[str, ...],
-    limit: float | None,
-) -> Family:
-    """Return the search, as one of the models that are compared."""
-    if construct:
-        rule = "one_se" if most is None else f"one_se where n_features<={most}"
-        return formulas(choose=rule, time_limit=limit)
-    if most is not None and most < len(fixed):
-        raise InvalidInputError(
-            f"{len(fixed)} columns are fixed, more than max_features, which is {most}."
-        )
-    most = None if most is None else min(most, table.X.shape[1])
-    return few_columns(max_features=most, fixed=fixed, time_limit=limit)
-
-
-def _beside() -> tuple[Family, ...]:
-    """Return who answers beside the search: guessing, a linear model and boosting."""
-    return chosen_families((), "linear,boosting")
-
-
-def _table_findings(asked: ReadTable, table: PreparedTable, name: str) -> TableFindings:
-    known = {one.name: one for one in table.preparer.variables_}
-    variables = describe_variables(table.X, [known[str(one)] for one in table.X.columns])
-    treatments = [*table.preparer.treatments_, *table.screener.treatments_]
-    return asked.findings(name, variables, treatments, "")
+    return tuple(source.name for source in known if source.column in set(fixed))

@@ -2,7 +2,6 @@
 
 import math
 import os
-import time as clock
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,41 +10,38 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from parsimon._checks import check_count, check_seconds
+from parsimon._checks import check_count
 from parsimon._parallel import n_workers
-from parsimon._random import seed_sequence
 from parsimon._writing import whole_file
 from parsimon.features.series import (
     SeriesExtractor,
     SeriesTable,
 )
 from parsimon.report import Readable
-from parsimon.report.findings import ModelComparison, Picture, RunFindings
+from parsimon.report.findings import ModelComparison, Picture
 from parsimon.report.findings.series_findings import SeriesFindings
-from parsimon.statistician.analysis import run_findings
-from parsimon.statistician.comparison import compare_on_folds
-from parsimon.statistician.families import Family
+from parsimon.statistician._walk import Kind, Work, walk
 from parsimon.statistician.families.series_families import (
     SEARCHED,
     few_features,
     plain_methods,
 )
 from parsimon.statistician.feature_front import drawn_series, front_picture, series_front
-from parsimon.statistician.finished_work import FinishedWork
 from parsimon.statistician.fitted_series import SeriesTableModel
 from parsimon.statistician.folds import FAST_FOLDS, FoldAnswers, plan_folds
 from parsimon.statistician.gallery import picture_of
-from parsimon.statistician.prepare.frames import as_frame, fingerprint
 from parsimon.statistician.saving import save_model
 from parsimon.statistician.seen_tables import UnchangedTable
-from parsimon.statistician.series_tables import AskedSeries, read_series, target_of_series
-from parsimon.statistician.time_budget import TimeBudget
+from parsimon.statistician.series_tables import (
+    AskedSeries,
+    ask_series,
+    read_series,
+    target_of_series,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Of a time limit, what is kept for figures and files.
-_LAST_SECONDS, _LAST_SHARE = 5.0, 0.15
 # How much longer a fold takes than the search that is made again in it.
 _AGAIN = 1.2
 # Of its own time limit, what a search takes for breeding.
@@ -182,105 +178,150 @@ def analyse_series(
     >>> found.findings.features[0].words
     'the ...'
     """
-    started = clock.perf_counter()
-    outer = (FAST_FOLDS if fast else 5) if outer is None else outer
-    check_count("max_features", max_features)
-    check_count("outer", outer, least=0)
-    check_count("seed", seed, least=0)
-    check_seconds("time_limit", time_limit)
-    values = (value,) if isinstance(value, str) else tuple(value)
-    given = AskedSeries.of(as_frame(table), target, id, time, values, positive, task, has_header)
-    options: dict[str, Any] = {"max_features": max_features, "choose": choose}
-    about = (target, id, time, values, positive, task, has_header)
-    kept = FinishedWork.of(
-        checkpoint, given.frame, about, options | {"fast": fast, "outer": outer, "seed": seed}
-    )
-    found = _searched(
-        given,
-        options | ({"max_iter": 1} if fast else {}),
-        plain_methods(fast=fast),
+    kind = SeriesKind(
+        target=target,
+        id=id,
+        time=time,
+        value=(value,) if isinstance(value, str) else tuple(value),
+        positive=positive,
+        task=task,
+        max_features=max_features,
+        choose=choose,
         outer=outer,
+        fast=fast,
+        has_header=has_header,
+        name=name,
         seed=seed,
         n_jobs=n_jobs,
-        budget=TimeBudget.keeping(time_limit, _LAST_SECONDS, _LAST_SHARE),
+        time_limit=time_limit,
         verbose=verbose,
-        kept=kept,
-    )
-    said = {"outer": found.n_outer, "max-features": max_features, "choose": choose, "seed": seed}
-    run = run_findings(
-        seed=seed,
-        seconds=clock.perf_counter() - started,
         command=command,
-        options=tuple((option, str(one)) for option, one in said.items()),
-        skipped=() if found.n_outer else ("outer folds",),
-        fingerprint=fingerprint(given.frame),
-        too_few_rows=bool(outer) and not found.n_outer and not found.late,
-        reading=given.treatments,
+        checkpoint=checkpoint,
     )
-    run = replace(run, date=kept.once("date", lambda: run.date))
-    findings = _findings(given, found, run, name, choose)
-    return SeriesAnalysis(findings, found.search, _model(given, found), given.frame)
+    found: SeriesAnalysis = walk(kind, table)
+    return found
 
 
 class _Searched(NamedTuple):
-    """The search of all series, and what everyone said on the outer folds.
-
-    stopped: Whether its time limit ended the search.
-    late: Whether there was no time for any fold.
-    """
+    """The search of all series, and the time that it had."""
 
     search: SeriesExtractor
+    limit: float | None
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether its time limit ended it."""
+        return self.limit is not None and self.search.seconds_ >= _SEARCHING * self.limit
+
+
+class _Compared(NamedTuple):
+    """What everyone said on the outer folds that there was time for."""
+
     comparison: ModelComparison | None
     answers: Sequence[FoldAnswers]
     n_outer: int
-    stopped: bool
-    late: bool
 
 
-def _searched(
-    given: AskedSeries,
-    options: dict[str, Any],
-    others: Sequence[Family],
-    *,
-    outer: int,
-    seed: int,
-    n_jobs: int | None,
-    budget: TimeBudget,
-    verbose: bool,
-    kept: FinishedWork,
-) -> _Searched:
-    """Search all series, then again in each fold, beside the plain methods."""
-    question = given.asked.questions[0]
-    folding, comparing, fitting = seed_sequence(seed).spawn(3)
-    parts = plan_folds(question, outer, folding)
-    # The table itself, and each fold, some of them at once.
-    rounds = 1 + math.ceil(len(parts) / max(1, n_workers(n_jobs)))
-    limit = budget.left(0.7 / rounds)
-    seen = UnchangedTable.of([question])
-    whole = few_features(time_limit=limit, n_jobs=n_jobs, **options)
-    search = kept.once(
-        "search", lambda: whole.learn(seen.X, seen.values, question.task, fitting).search_
-    )
-    affordable = _affordable_folds(search.seconds_, budget.left(), len(parts), n_workers(n_jobs))
-    late = affordable < len(parts)
-    if late:
-        parts = plan_folds(question, affordable, folding) if affordable > 1 else []
-    # Guessing and the features first: they answer even if time is short.
-    families = (others[0], few_features(time_limit=limit, **options), *others[1:])
-    comparison, _, answers, _ = compare_on_folds(
-        families,
-        given.asked,
-        parts,
-        comparing,
-        n_jobs=n_jobs,
-        time_limit=budget.left(),
-        verbose=verbose,
-        prepare=UnchangedTable.of,
-        by_errors=True,
-        kept=kept,
-    )
-    stopped = limit is not None and search.seconds_ >= _SEARCHING * limit
-    return _Searched(search, comparison, answers, len(parts), stopped, late and not parts)
+@dataclass(frozen=True, kw_only=True)
+class SeriesKind(Kind):
+    """Series, of which a search for a few features answers beside plain methods."""
+
+    id: str | None = None
+    time: str | None = None
+    value: tuple[str, ...] = ()
+    positive: str | None = None
+    task: Literal["auto", "classification", "regression"] = "auto"
+    max_features: int = 5
+    choose: str = "one_se"
+    has_header: bool = True
+
+    last_steps = (5.0, 0.15)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("max_features", self.max_features)
+
+    @property
+    def n_outer(self) -> int:
+        return (FAST_FOLDS if self.fast else 5) if self.outer is None else self.outer
+
+    def read(self, frame: "pd.DataFrame") -> AskedSeries:
+        return ask_series(
+            frame,
+            self.target,
+            id=self.id,
+            time=self.time,
+            value=self.value,
+            positive=self.positive,
+            task=self.task,
+            has_header=self.has_header,
+        )
+
+    def search(self, work: Work) -> _Searched:
+        # The table itself, and each fold, some of them at once.
+        rounds = 1 + math.ceil(len(work.parts) / max(1, n_workers(self.n_jobs)))
+        limit = work.budget.left(0.7 / rounds)
+        seen = UnchangedTable.of(work.asked.questions)
+        whole = few_features(time_limit=limit, n_jobs=self.n_jobs, **self._options)
+        task, seed = work.asked.questions[0].task, work.seeds["fitting"]
+        found = work.kept.once(
+            "search", lambda: whole.learn(seen.X, seen.values, task, seed).search_
+        )
+        return _Searched(found, limit)
+
+    def compare(self, work: Work, found: _Searched) -> _Compared:
+        """Search again in as many folds as there is time for, beside plain methods."""
+        parts, folding = work.parts, work.seeds["folding"]
+        affordable = _affordable_folds(
+            found.search.seconds_, work.budget.left(), len(parts), n_workers(self.n_jobs)
+        )
+        if affordable < len(parts):
+            question = work.asked.questions[0]
+            parts = plan_folds(question, affordable, folding) if affordable > 1 else []
+        guessing, *others = plain_methods(fast=self.fast)
+        # Guessing and the features first: they answer even if time is short.
+        families = (guessing, few_features(time_limit=found.limit, **self._options), *others)
+        compared = work.compare(families, parts, prepare=UnchangedTable.of, by_errors=True)
+        return _Compared(compared.comparison, compared.answers, len(parts))
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """Options of the search."""
+        options: dict[str, Any] = {"max_features": self.max_features, "choose": self.choose}
+        return options | ({"max_iter": 1} if self.fast else {})
+
+    def describe(self, work: Work, found: _Searched, compared: _Compared) -> SeriesAnalysis:
+        asked: AskedSeries = work.asked
+        front, sizes = series_front(found.search, asked, compared.answers)
+        features, pictures = drawn_series(found.search, asked)
+        pictures += (front_picture(front),)
+        front, comparison = replace(front, picture=pictures[-1].name), compared.comparison
+        if comparison is not None:
+            pictures += (_methods_picture(comparison),)
+            comparison = replace(comparison, picture=pictures[-1].name)
+        options = {
+            "outer": compared.n_outer,
+            "max-features": self.max_features,
+            "choose": self.choose,
+            "seed": self.seed,
+        }
+        findings = SeriesFindings(
+            table=asked.series_findings(self.name),
+            features=features,
+            front=front,
+            comparison=comparison,
+            sizes=sizes,
+            n_outer=compared.n_outer,
+            unit=float(asked.values.std()) if asked.is_number else math.nan,
+            choose=self.choose,
+            stopped=found.is_stopped,
+            run=work.run(
+                options, () if compared.n_outer else ("outer folds",), reading=asked.treatments
+            ),
+            pictures=pictures,
+        )
+        model = _model(asked, found.search, comparison)
+        return SeriesAnalysis(findings, found.search, model, asked.frame)
 
 
 def _affordable_folds(seconds: float, left: float | None, parts: int, workers: int) -> int:
@@ -290,45 +331,17 @@ def _affordable_folds(seconds: float, left: float | None, parts: int, workers: i
     return min(parts, max(1, workers) * int(left / (_AGAIN * max(seconds, 1e-3))))
 
 
-def _findings(
-    given: AskedSeries, found: _Searched, run: RunFindings, name: str, choose: str
-) -> SeriesFindings:
-    front, sizes = series_front(found.search, given, found.answers)
-    features, pictures = drawn_series(found.search, given)
-    pictures += (front_picture(front),)
-    front, comparison = replace(front, picture=pictures[-1].name), found.comparison
-    if comparison is not None:
-        pictures += (_methods_picture(comparison),)
-        comparison = replace(comparison, picture=pictures[-1].name)
-    number = given.is_number
-    return SeriesFindings(
-        table=given.findings(name),
-        features=features,
-        front=front,
-        comparison=comparison,
-        sizes=sizes,
-        n_outer=found.n_outer,
-        unit=float(given.values.std()) if number else math.nan,
-        choose=choose,
-        stopped=found.stopped,
-        run=run,
-        pictures=pictures,
-    )
-
-
-def _model(given: AskedSeries, found: _Searched) -> SeriesTableModel:
+def _model(
+    asked: AskedSeries, search: SeriesExtractor, comparison: ModelComparison | None
+) -> SeriesTableModel:
     """Return what was chosen, for tables; numbers get the deviation of the outer folds."""
     deviation = None
-    if given.is_number:
-        models = () if found.comparison is None else found.comparison.models
-        share = next((one.error.estimate for one in models if one.name == SEARCHED), 1.0)
-        deviation = math.sqrt(share) * float(given.values.std())
+    if asked.is_number:
+        models = () if comparison is None else comparison.models
+        shares = (one.error.estimate for one in models if one.name == SEARCHED)
+        deviation = math.sqrt(next(shares, 1.0)) * float(asked.values.std())
     return SeriesTableModel(
-        found.search.best_estimator_,
-        given.columns,
-        given.class_names,
-        given.asked.target,
-        deviation,
+        search.best_estimator_, asked.places, asked.class_names, asked.target, deviation
     )
 
 

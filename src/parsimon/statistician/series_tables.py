@@ -1,7 +1,7 @@
 """Series out of a table: one row a measurement (long), or one row a series (wide).
 
 `series_columns` decides which of the two a table is, and `read_series` takes the series out: in the
-order of their times, on even steps, gaps counted. `AskedSeries` is all of it, with the target.
+order of their times, on even steps, gaps counted. `ask_series` is all of it, with the target.
 """
 
 from collections.abc import Sequence
@@ -327,103 +327,65 @@ def target_of_series(frame: "pd.DataFrame", target: str, taken: TakenSeries) -> 
     return found.reset_index(drop=True).astype(column.dtype, errors="ignore")
 
 
-@dataclass(frozen=True, eq=False)
-class AskedSeries:
-    """A table of series as it was read, and what is asked of it."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AskedSeries(ReadTable):
+    """A table of series as it was read, and what is asked of it; its one column holds series.
 
-    frame: "pd.DataFrame"
-    columns: SeriesColumns
+    places: Where the series of the table are.
+    left_out: Columns that hold no numbers.
+    n_without_target, n_empty: Series that were left out.
+    """
+
+    places: SeriesColumns
     left_out: tuple[str, ...]
     taken: TakenSeries
-    asked: ReadTable
     n_without_target: int
     n_empty: int
-
-    @classmethod
-    def of(
-        cls,
-        frame: "pd.DataFrame",
-        target: str,
-        id: str | None,
-        time: str | None,
-        value: Sequence[str],
-        positive: str | None,
-        task: Any,
-        has_header: bool,
-    ) -> "AskedSeries":
-        """Take the series and their targets; those without a value or a target are left out."""
-        import pandas as pd
-
-        columns, left_out = series_columns(frame, target, id=id, time=time, value=value)
-        columns = replace(columns, has_header=has_header)
-        taken = read_series(frame, columns)
-        targets = target_of_series(frame, target, taken)
-        has_all = ~np.isin(taken.ids, taken.empty)
-        known = has_all & targets.notna().to_numpy()
-        n = int(known.sum())
-        if n < FEWEST_SERIES:
-            found = "There is 1 series" if n == 1 else f"There are {n} series"
-            hint = "" if columns.is_long else _hint(columns)
-            raise InvalidInputError(
-                f"{found} with values and a target; at least {FEWEST_SERIES} are needed.{hint}"
-            )
-        kept = targets[known].reset_index(drop=True).to_frame(target)
-        outcome = read_outcome(kept, target, positive=positive, task=task)
-        cells = pd.DataFrame({SERIES: [taken.cells[row] for row in np.flatnonzero(known)]})
-        asked = ReadTable(frame=kept, columns=cells, target=clean_text(target), outcome=outcome)
-        n_empty = int((~has_all).sum())
-        return cls(frame, columns, left_out, taken, asked, len(known) - n - n_empty, n_empty)
 
     @cached_property
     def series(self) -> SeriesTable:
         """The series that are used."""
-        return as_series(self.asked.questions[0].table)
+        return as_series(self.questions[0].table)
 
     @property
     def treatments(self) -> tuple[Treatment, ...]:
         """How values were read as numbers, where that is to be said."""
-        return series_treatments(self.frame, self.columns)
+        return series_treatments(self.frame, self.places)
 
     @property
     def is_number(self) -> bool:
         """Whether a number is asked for."""
-        return self.asked.questions[0].is_number
+        return self.questions[0].is_number
 
     @cached_property
     def values(self) -> Array:
         """Codes of classes, or numbers."""
-        return np.asarray(self.asked.questions[0].values, dtype=np.float64)
+        return np.asarray(self.questions[0].values, dtype=np.float64)
 
-    @property
-    def class_names(self) -> tuple[str, ...]:
-        """The classes in the order of their codes; none for a number."""
-        return () if self.is_number else self.asked.class_names
-
-    def findings(self, name: str) -> SeriesTableFindings:
+    def series_findings(self, name: str) -> SeriesTableFindings:
         """Return what a page says of the series."""
         counts = np.bincount(self.values.astype(int)) if not self.is_number else ()
-        series, taken, columns = self.series, self.taken, self.columns
-        rare = int((~self.asked.outcome.kept).sum())
+        series, taken, places = self.series, self.taken, self.places
         return SeriesTableFindings(
             name=name,
-            target=self.asked.target,
-            task=self.asked.outcome.task,
+            target=self.target,
+            task=self.outcome.task,
             n_series=series.n_series,
-            channels=columns.channels,
+            channels=places.channels,
             shortest=int(series.lengths.min()),
             longest=series.length,
             classes=tuple(zip(self.class_names, map(int, counts), strict=True)),
-            is_long=columns.is_long,
-            columns=() if columns.is_long else columns.values,
-            id=columns.id,
-            time=columns.time,
+            is_long=places.is_long,
+            columns=() if places.is_long else places.values,
+            id=places.id,
+            time=places.time,
             left_out=self.left_out,
             n_filled=taken.n_filled,
             n_uneven=taken.n_uneven,
             n_without_id=taken.n_without_id,
             n_without_target=self.n_without_target,
             n_empty=self.n_empty,
-            n_rare=rare,
+            n_rare=int((~self.outcome.kept).sum()),
         )
 
     @cached_property
@@ -431,9 +393,49 @@ class AskedSeries:
         """What is told apart: classes, or series below and above the middle of a number."""
         if not self.is_number:
             return self.class_names, self.values.astype(np.intp)
-        target = self.asked.target
         above = (self.values > np.median(self.values)).astype(np.intp)
-        return (f"low {target}", f"high {target}"), above
+        return (f"low {self.target}", f"high {self.target}"), above
+
+
+def ask_series(
+    frame: "pd.DataFrame",
+    target: str,
+    *,
+    id: str | None,
+    time: str | None,
+    value: Sequence[str],
+    positive: str | None,
+    task: Any,
+    has_header: bool,
+) -> AskedSeries:
+    """Take the series and their targets; those without a value or a target are left out."""
+    import pandas as pd
+
+    places, left_out = series_columns(frame, target, id=id, time=time, value=value)
+    places = replace(places, has_header=has_header)
+    taken = read_series(frame, places)
+    targets = target_of_series(frame, target, taken)
+    has_all = ~np.isin(taken.ids, taken.empty)
+    known = has_all & targets.notna().to_numpy()
+    n, n_empty = int(known.sum()), int((~has_all).sum())
+    if n < FEWEST_SERIES:
+        found = "There is 1 series" if n == 1 else f"There are {n} series"
+        raise InvalidInputError(
+            f"{found} with values and a target; at least {FEWEST_SERIES} are needed."
+            f"{'' if places.is_long else _hint(places)}"
+        )
+    kept = targets[known].reset_index(drop=True).to_frame(target)
+    return AskedSeries(
+        frame=frame,
+        columns=pd.DataFrame({SERIES: [taken.cells[row] for row in np.flatnonzero(known)]}),
+        target=clean_text(target),
+        outcome=read_outcome(kept, target, positive=positive, task=task),
+        places=places,
+        left_out=left_out,
+        taken=taken,
+        n_without_target=len(known) - n - n_empty,
+        n_empty=n_empty,
+    )
 
 
 def _hint(columns: SeriesColumns) -> str:

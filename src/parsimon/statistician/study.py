@@ -170,7 +170,7 @@ def bare_study(question: Question) -> Study:
 
 def study_of(
     found: "KernelResult",
-    variables: Sequence[Variable] = (),
+    variables: Sequence[Variable],
     *,
     fast: bool = False,
     y: Array | None = None,
@@ -181,22 +181,15 @@ def study_of(
     y (n_used,): The outcome of all rows that are used, of which the question may hold a sample.
     """
     question = found.question
-    front, knee, chosen, front_variables = front_models(found)
-    said = found.describe(variables, fast=fast, time_limit=time_limit)
+    models = front_models(found)
     study = replace(
         bare_study(question if y is None else replace(question, y=y)),
         structure_found=found.structure_found,
-        model=front[chosen],
-        baseline=front[0],
-        front=front,
-        knee=knee,
-        chosen=chosen,
-        front_variables=front_variables,
-        variables=said.variables,
-        components=said.components,
-        interactions=said.interactions,
+        model=models.front[models.chosen],
+        baseline=models.front[0],
         search=found.search_findings(),
-        left_out=said.left_out,
+        **models._asdict(),
+        **found.describe(variables, fast=fast, time_limit=time_limit)._asdict(),
     )
     return study_figures(found, study)
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from parsimon._checks import nearest_name, shorten
-from parsimon._typing import AnyArray, Array, Indices
+from parsimon._typing import AnyArray, Array
 from parsimon.evaluation.tempering import temper
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import ComparedModel, Treatment
@@ -149,7 +149,7 @@ class TableModel(BaseEstimator):
         Columns that no model uses may be absent.
         """
         numbers: pd.DataFrame = self.screener.transform(
-            self.preparer.transform(self._completed(table))
+            self.preparer.transform(self._complete(table))
         )
         return numbers
 
@@ -168,13 +168,13 @@ class TableModel(BaseEstimator):
             for joint in joint_variables(model, len(variables))
             for place in joint
         }
-        return tuple(one.column for one in self.preparer.recipes_ if one.column in used)
+        return tuple(recipe.column for recipe in self.preparer.recipes_ if recipe.column in used)
 
     def treatments_of(self, table: "pd.DataFrame") -> tuple[Treatment, ...]:
         """Return what is done to cells that the models cannot take as they are."""
         used = set(self.columns)
-        found = self.preparer.treatments_of(self._completed(table))
-        return tuple(one for one in found if one.column in used)
+        found = self.preparer.treatments_of(self._complete(table))
+        return tuple(treatment for treatment in found if treatment.column in used)
 
     def outside(self, table: "pd.DataFrame") -> tuple[OutsideRange, ...]:
         """Return which numbers and dates lie beyond those that the models were fitted to."""
@@ -234,12 +234,14 @@ class TableModel(BaseEstimator):
             columns=used,
             values=values,
             base=base,
-            towards=self._named_classes(towards),
+            towards=self.classes_[towards + (len(self.classes) == 2)]
+            if len(self.classes)
+            else None,
             typical=tuple(map(self._typical_cell, used)),
             exact=exact,
         )
 
-    def _completed(self, table: "pd.DataFrame") -> "pd.DataFrame":
+    def _complete(self, table: "pd.DataFrame") -> "pd.DataFrame":
         """Return the table with empty columns for those that are absent and not used."""
         if not hasattr(table, "columns"):
             return table
@@ -253,7 +255,7 @@ class TableModel(BaseEstimator):
                 f"The table lacks {len(lacking)} of the {len(used)} columns that are used: "
                 f"{shorten(list(map(repr, lacking)), 12)}.{hint} Add them; cells may be empty."
             )
-        absent = [one.column for one in self.preparer.recipes_ if one.column not in there]
+        absent = [recipe.column for recipe in self.preparer.recipes_ if recipe.column not in there]
         if not absent:
             return frame
         import pandas as pd
@@ -274,14 +276,8 @@ class TableModel(BaseEstimator):
             return self.models[0], place
         return self.models[place], 0
 
-    def _named_classes(self, towards: Indices) -> AnyArray | None:
-        if not len(self.classes):
-            return None
-        named: AnyArray = self.classes_[towards + (len(self.classes) == 2)]
-        return named
-
     def _places_of(self, column: str) -> list[int]:
-        return [place for place, one in enumerate(self.variables) if one.column == column]
+        return [place for place, variable in enumerate(self.variables) if variable.column == column]
 
     def _recipe_of(self, column: str) -> Any:
         return next(recipe for recipe in self.preparer.recipes_ if recipe.column == column)
@@ -294,7 +290,9 @@ class TableModel(BaseEstimator):
             plain = [place for place in places if self.variables[place].name == column]
             return recipe.write(float(self.seen.typical[plain[0]])) if plain else "there"
         ones = [place for place in places if self.seen.typical[place] == 1]
-        levels = dict(zip((one.name for one in recipe.variables), recipe.levels, strict=False))
+        levels = dict(
+            zip((variable.name for variable in recipe.variables), recipe.levels, strict=False)
+        )
         if ones:
             name = self.variables[ones[0]].name
             return levels.get(name, name.removeprefix(column).removeprefix(" = ").strip())
@@ -314,7 +312,7 @@ def as_table_model(
     if seen.questions[0].is_number and not fitted.knows_deviation:
         share = 1.0 if row is None else row.error.estimate
         deviation = math.sqrt(share * float(np.var(seen.values)))
-    models = [one.best_estimator_ if _is_search(one) else one for one in fitted.models]
+    models = [model.best_estimator_ if _is_search(model) else model for model in fitted.models]
     made = TableModel(
         seen.preparer,
         seen.screener,

@@ -5,18 +5,17 @@ The models are `regressions` on a tree; what is fitted, measured and drawn goes 
 """
 
 import os
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from parsimon._checks import check_choice, check_seconds
+from parsimon._checks import check_choice
 from parsimon._progress import Progress
-from parsimon._random import seed_sequence
 from parsimon.exceptions import InvalidInputError
 from parsimon.phylo import PGLS, Tree, phylogenetic_signal, read_tree
 from parsimon.phylo.ancestors import AncestralStates
@@ -29,16 +28,15 @@ from parsimon.report.figures.trait_figures import (
     draw_posterior,
     draw_predicted,
 )
-from parsimon.report.findings import ModelComparison, RunFindings
+from parsimon.report.findings import ModelComparison
 from parsimon.report.findings.trait_findings import (
     CALLED,
     LambdaCurve,
-    ModelName,
     SignalFinding,
     SpeciesFinding,
     TraitFindings,
 )
-from parsimon.statistician.analysis import run_findings
+from parsimon.statistician._walk import Kind, Work, walk
 from parsimon.statistician.comparison import comparison_picture
 from parsimon.statistician.families import Family
 from parsimon.statistician.families.phylo import (
@@ -62,12 +60,11 @@ from parsimon.statistician.families.phylo import (
     usual_folds,
 )
 from parsimon.statistician.families.registered import Rivals, chosen_families
-from parsimon.statistician.finished_work import FinishedWork
+from parsimon.statistician.folds import FAST_FOLDS
 from parsimon.statistician.gallery import picture_of
-from parsimon.statistician.prepare.frames import as_frame, fingerprint
+from parsimon.statistician.prepare.frames import fingerprint
 from parsimon.statistician.seen_tables import PreparedTable
 from parsimon.statistician.table_model import as_table_model
-from parsimon.statistician.time_budget import TimeBudget
 from parsimon.statistician.trait_model import TraitModel
 
 if TYPE_CHECKING:
@@ -197,25 +194,8 @@ def _drawn(findings: TraitFindings, states: AncestralStates) -> "Iterator[tuple[
 
 
 _PERMUTATIONS = 999
-# Of a time limit: for findings, figures and files.
-_LAST_SECONDS, _LAST_SHARE = 5.0, 0.1
-# Signal, regressions, ancestors and figures; then two sets of folds, and rivals on one of them.
-_STEPS = 4
 # Keeps the seed of a final fit apart from those of an analysis.
 _FITTING = 4
-
-
-@dataclass(frozen=True)
-class _TraitOptions:
-    """What the findings about a trait depend on, beside its table and tree."""
-
-    model: Literal["phyrvm", "pgls"]
-    tip: str | None
-    features: tuple[str, ...] | None
-    drop: tuple[str, ...]
-    folds: int
-    seed: int
-    rivals: Rivals
 
 
 def analyse_traits(
@@ -236,6 +216,7 @@ def analyse_traits(
     rivals: Rivals = "all",
     checkpoint: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
+    fast: bool = False,
 ) -> TraitAnalysis:
     """Explain a trait of related species, and collect everything worth saying.
 
@@ -282,6 +263,8 @@ def analyse_traits(
     time_limit : float, optional
         Seconds for everything: in a short time there are fewer folds of clades, or none, and fewer
         rivals.
+    fast : bool, default False
+        Three folds, if `folds` is left out.
 
     Returns
     -------
@@ -297,96 +280,29 @@ def analyse_traits(
     >>> [one.feature for one in analysis.findings.phyrvm.weights]
     ['trait1']
     """
-    started = time.perf_counter()
-    check_choice("model", model, ["phyrvm", "pgls"])
-    check_seconds("time_limit", time_limit)
-    budget = TimeBudget.keeping(time_limit, _LAST_SECONDS, _LAST_SHARE)
-    families = chosen_families((), rivals)
-    full = tree if isinstance(tree, Tree) else read_tree(os.fspath(tree))
-    traits = read_traits(table, full, target, name=name, tip=tip, features=features, drop=drop)
-    n_folds = usual_folds(len(traits.y)) if folds is None else folds
-    check_folds(n_folds, len(traits.y))
-    options = _TraitOptions(
-        model,
-        tip,
-        None if features is None else tuple(features),
-        tuple(drop),
-        n_folds,
-        seed,
-        rivals,
-    )
-    frame = as_frame(table)
-    kept = FinishedWork.of(checkpoint, frame, (list(frame.index), full.write()), options)
-    run = run_findings(
+    kind = TraitKind(
+        target=target,
+        tree=tree if isinstance(tree, Tree) else read_tree(os.fspath(tree)),
+        tip=tip,
+        model=model,
+        features=None if features is None else tuple(features),
+        drop=tuple(drop),
+        folds=folds,
+        name=name,
         seed=seed,
-        seconds=0.0,
+        n_jobs=n_jobs,
+        verbose=verbose,
         command=command,
-        options=_said(traits, options),
-        skipped=() if n_folds else ("folds",),
-        fingerprint=fingerprint(frame, index=True, beside=full.write()),
+        rivals=rivals,
+        checkpoint=checkpoint,
+        time_limit=time_limit,
+        fast=fast,
     )
-    run = replace(run, date=kept.once("date", lambda: run.date))
-    with Progress("Analysing", total=_STEPS + 3 * n_folds, verbose=verbose) as progress:
-        step = _ProgressSteps(progress)
-        analysis = _analysed(traits, options, families, run, n_jobs, step, kept, budget)
-        run = replace(run, seconds=time.perf_counter() - started)
-        findings = replace(analysis.findings, run=run)
-        findings = draw_figures(findings, analysis.ancestors)
-        step("figures")
-    return replace(analysis, findings=findings)
+    found: TraitAnalysis = walk(kind, table)
+    return found
 
 
-def _analysed(
-    traits: Traits,
-    options: _TraitOptions,
-    families: tuple[Family, ...],
-    run: RunFindings,
-    n_jobs: int | None,
-    step: "_ProgressSteps",
-    kept: FinishedWork,
-    budget: TimeBudget,
-) -> TraitAnalysis:
-    """Fit, reconstruct, judge and compare; nothing is drawn."""
-    fits = _fits(traits, options.model)
-    step("models")
-    states, root = reconstruct(traits, fits.leading)
-    step("ancestors")
-    findings = TraitFindings(
-        table=traits.table,
-        model=fits.leading.name,
-        root=root,
-        ancestors=list_ancestors(states),
-        predictions=_predictions(traits, fits.leading),
-        run=run,
-        **_found(traits, fits, options, families[1:], n_jobs, step, kept, budget),
-    )
-    return TraitAnalysis(
-        findings=findings,
-        model=fits.leading.pipeline,
-        tree=traits.tree,
-        ancestors=states,
-        measured=traits.measured,
-        X=traits.X,
-        y=traits.y,
-        traits=traits,
-        rivals=families,
-        seed=options.seed,
-    )
-
-
-class _ProgressSteps:
-    """Counts what is done, for the progress bar."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress, self._done = progress, 0
-
-    def __call__(self, note: str) -> None:
-        self._done += 1
-        self._progress.update(self._done, note=note)
-
-
-@dataclass(frozen=True, eq=False)
-class _Fits:
+class _Fits(NamedTuple):
     """The models fitted to all species with all features."""
 
     leading: FittedRegression
@@ -395,22 +311,177 @@ class _Fits:
     pgls_failure: str
 
 
-def _fits(traits: Traits, model: ModelName) -> _Fits:
-    tree, X, y = traits.tree, traits.X, traits.y
-    if not X.shape[1]:
-        return _Fits(fit_regression("relatives", tree, X, y), None, None, "")
-    phyrvm = fit_regression("phyrvm", tree, X, y)
-    pgls, failure = try_squares(tree, X, y)
-    if model == "pgls":
+class _Judged(NamedTuple):
+    """Errors on unseen clades, and all models compared on them."""
+
+    judgement: Judgement
+    comparison: ModelComparison | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraitKind(Kind):
+    """Species of a tree, of which regressions on it answer beside plain rivals."""
+
+    tree: Tree
+    tip: str | None = None
+    model: Literal["phyrvm", "pgls"] = "phyrvm"
+    features: tuple[str, ...] | None = None
+    drop: tuple[str, ...] = ()
+    folds: int | None = None
+    rivals: Rivals = "all"
+
+    last_steps = (5.0, 0.1)
+    seeds = ("permuting", "folding", "comparing")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("model", self.model, ["phyrvm", "pgls"])
+        self.families  # noqa: B018 - says what is not known before anything is fitted
+
+    @property
+    def n_outer(self) -> int:
+        """No folds of rows: clades are dealt when the models are judged."""
+        return 0
+
+    @cached_property
+    def families(self) -> tuple[Family, ...]:
+        """Guessing and the rivals."""
+        return chosen_families((), self.rivals)
+
+    def identify(self, frame: "pd.DataFrame") -> str:
+        return fingerprint(frame, index=True, beside=self.tree.write())
+
+    def read(self, frame: "pd.DataFrame") -> Traits:
+        traits = read_traits(
+            frame,
+            self.tree,
+            self.target,
+            name=self.name,
+            tip=self.tip,
+            features=self.features,
+            drop=self.drop,
+        )
+        check_folds(self._folds(traits), len(traits.y))
+        return traits
+
+    def _folds(self, traits: Traits) -> int:
+        """Return the number of folds of clades."""
+        if self.folds is not None:
+            return self.folds
+        return FAST_FOLDS if self.fast else usual_folds(len(traits.y))
+
+    def search(self, work: Work) -> _Fits:
+        """Fit the regressions to all species."""
+        tree, X, y = work.asked.tree, work.asked.X, work.asked.y
+        if not X.shape[1]:
+            return _Fits(fit_regression("relatives", tree, X, y), None, None, "")
+        phyrvm = fit_regression("phyrvm", tree, X, y)
+        pgls, failure = try_squares(tree, X, y)
+        if self.model == "phyrvm":
+            return _Fits(phyrvm, pgls, phyrvm, failure)
         if pgls is None:
             raise InvalidInputError(
                 f"PGLS cannot lead the page: {failure} Let PhyRVM lead it (--model phyrvm)."
             )
         return _Fits(pgls, pgls, phyrvm, failure)
-    return _Fits(phyrvm, pgls, phyrvm, failure)
+
+    def compare(self, work: Work, found: _Fits) -> _Judged:
+        """Judge the regressions on whole clades, beside rivals."""
+        traits = work.asked
+        n_folds = self._folds(traits)
+        if not n_folds:
+            return _Judged(Judgement(None, "", {}), None)
+        with Progress("Analysing", total=3 * n_folds, verbose=self.verbose) as progress:
+            notes = count()
+
+            def step(note: str) -> None:
+                progress.update(next(notes) + 1, note=note)
+
+            judged = judge(
+                traits,
+                found.leading.name,
+                n_folds,
+                work.seeds["folding"],
+                step,
+                n_jobs=work.n_jobs,
+                finished=work.kept,
+                time_limit=work.budget.left(),
+            )
+            comparison = compare_regressions(
+                traits,
+                judged,
+                self.families[1:] if traits.X.shape[1] else (),
+                work.seeds["comparing"],
+                done=lambda n_done: step("rivals") if n_done else None,
+                n_jobs=work.n_jobs,
+                finished=work.kept,
+                time_limit=work.budget.left(),
+            )
+        return _Judged(judged, comparison)
+
+    def describe(self, work: Work, found: _Fits, compared: _Judged) -> TraitAnalysis:
+        traits, (judged, comparison) = work.asked, compared
+        signal, curve = _measure_signal(traits, work.seeds["permuting"])
+        curves, pgls, phyrvm = [curve], None, None
+        if found.pgls is not None:
+            pgls, curve = pgls_finding(found.pgls)
+            curves.append(curve)
+        if found.phyrvm is not None:
+            phyrvm, curve = phyrvm_finding(found.phyrvm, traits.tree, traits.y, judged.kept)
+            curves.append(curve)
+        states, root = reconstruct(traits, found.leading)
+        findings = TraitFindings(
+            table=traits.table,
+            model=found.leading.name,
+            root=root,
+            ancestors=list_ancestors(states),
+            predictions=_predict_new(traits, found.leading),
+            run=work.run(self._list_options(traits), () if self._folds(traits) else ("folds",)),
+            signal=signal,
+            curves=tuple(curves),
+            pgls=pgls,
+            phyrvm=phyrvm,
+            pgls_failure=found.pgls_failure,
+            error=judged.error,
+            error_failure=judged.failure,
+            comparison=None if comparison is None else replace(comparison, picture="models"),
+        )
+        return TraitAnalysis(
+            findings=draw_figures(findings, states),
+            model=found.leading.pipeline,
+            tree=traits.tree,
+            ancestors=states,
+            measured=traits.measured,
+            X=traits.X,
+            y=traits.y,
+            traits=traits,
+            rivals=self.families,
+            seed=self.seed,
+        )
+
+    def _list_options(self, traits: Traits) -> dict[str, object]:
+        """Return what was asked for, as the page says it."""
+        table = traits.table
+        found: dict[str, object] = {
+            "model": self.model,
+            "folds": self._folds(traits),
+            "seed": self.seed,
+        }
+        if table.tip_found == "given":
+            found["tip"] = table.tip
+        if self.features is not None:
+            found["features"] = ", ".join(self.features) or "none"
+        if table.dropped:
+            found["drop"] = ", ".join(table.dropped)
+        names = [self.rivals] if isinstance(self.rivals, str) else self.rivals
+        if self.rivals != "all" and all(isinstance(name, str) for name in names):
+            found["rivals"] = ",".join(names)
+        return found
 
 
-def _signal(traits: Traits, seed: np.random.SeedSequence) -> tuple[SignalFinding, LambdaCurve]:
+def _measure_signal(
+    traits: Traits, seed: np.random.SeedSequence
+) -> tuple[SignalFinding, LambdaCurve]:
     found = phylogenetic_signal(
         traits.tree, traits.measured, n_permutations=_PERMUTATIONS, random_state=seed
     )
@@ -429,63 +500,8 @@ def _signal(traits: Traits, seed: np.random.SeedSequence) -> tuple[SignalFinding
     return signal, lambda_curve("target", alone.profile(n_points=CURVE_POINTS))
 
 
-def _found(
-    traits: Traits,
-    fits: _Fits,
-    options: _TraitOptions,
-    rivals: Sequence[Family],
-    n_jobs: int | None,
-    step: _ProgressSteps,
-    kept: FinishedWork,
-    budget: TimeBudget,
-) -> dict[str, Any]:
-    """Return the findings about signal, errors, all models and both regressions."""
-    permuting, folding, comparing = seed_sequence(options.seed).spawn(3)
-    signal, curve = _signal(traits, permuting)
-    step("signal")
-    judged, comparison = Judgement(None, "", {}), None
-    if options.folds:
-        name = fits.leading.name
-        judged = judge(
-            traits,
-            name,
-            options.folds,
-            folding,
-            step,
-            n_jobs=n_jobs,
-            finished=kept,
-            time_limit=budget.left(),
-        )
-        comparison = compare_regressions(
-            traits,
-            judged,
-            rivals if traits.X.shape[1] else (),
-            comparing,
-            n_jobs=n_jobs,
-            done=lambda n_done: step("rivals") if n_done else None,
-            finished=kept,
-            time_limit=budget.left(),
-        )
-    curves, pgls, phyrvm = [curve], None, None
-    if fits.pgls is not None:
-        pgls, curve = pgls_finding(fits.pgls)
-        curves.append(curve)
-    if fits.phyrvm is not None:
-        phyrvm, curve = phyrvm_finding(fits.phyrvm, traits.tree, traits.y, judged.kept)
-        curves.append(curve)
-    return {
-        "signal": signal,
-        "curves": tuple(curves),
-        "pgls": pgls,
-        "phyrvm": phyrvm,
-        "pgls_failure": fits.pgls_failure,
-        "error": judged.error,
-        "error_failure": judged.failure,
-        "comparison": None if comparison is None else replace(comparison, picture="models"),
-    }
-
-
-def _predictions(traits: Traits, leading: FittedRegression) -> tuple[SpeciesFinding, ...]:
+def _predict_new(traits: Traits, leading: FittedRegression) -> tuple[SpeciesFinding, ...]:
+    """Return what the leading model says of species without a value."""
     if not len(traits.new):
         return ()
     mean, half = leading.predict(traits.new)
@@ -497,19 +513,3 @@ def _predictions(traits: Traits, leading: FittedRegression) -> tuple[SpeciesFind
         )
         for tip, value, reach in zip(traits.new.index, mean, half, strict=True)
     )
-
-
-def _said(traits: Traits, options: _TraitOptions) -> tuple[tuple[str, str], ...]:
-    """Return what was asked for, as the page says it."""
-    table, said = traits.table, []
-    said += [("model", options.model), ("folds", str(options.folds)), ("seed", str(options.seed))]
-    if table.tip_found == "given":
-        said.append(("tip", table.tip))
-    if options.features is not None:
-        said.append(("features", ", ".join(options.features) or "none"))
-    if table.dropped:
-        said.append(("drop", ", ".join(table.dropped)))
-    names = [options.rivals] if isinstance(options.rivals, str) else options.rivals
-    if options.rivals != "all" and all(isinstance(one, str) for one in names):
-        said.append(("rivals", ",".join(names)))
-    return tuple(said)

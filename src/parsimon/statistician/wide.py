@@ -3,13 +3,13 @@
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parsimon._checks import check_seconds, shorten
+from parsimon._checks import shorten
 from parsimon._data import holds_classes
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
@@ -23,11 +23,8 @@ from parsimon.report.findings.column_findings import (
     WideFindings,
     WideTableFindings,
 )
-from parsimon.statistician.analysis import run_findings
-from parsimon.statistician.finished_work import FinishedWork
+from parsimon.statistician._walk import Kind, Work, walk
 from parsimon.statistician.prepare.cells import LARGEST
-from parsimon.statistician.prepare.frames import fingerprint
-from parsimon.statistician.time_budget import TimeBudget
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,8 +34,8 @@ WIDE = 10
 _SHOWN = 20
 # Splits of the columns, those of the study of flipped labels, and the fewest that say something.
 _USUAL, _STUDIED, _FEWEST_STUDIED = 100, 20, 5
-# Of a time limit: kept for all that follows the splits, and given to them in any case.
-_LAST_SECONDS, _LAST_SHARE, _LEAST_SECONDS = 2.0, 0.25, 0.1
+# Seconds that the splits have in any case.
+_LEAST_SECONDS = 0.1
 # False discovery rate up to which the regression screen names a column.
 _SCREEN = 0.05
 _CAPTIONS = {
@@ -125,28 +122,64 @@ def select_features(
     >>> [one.name for one in found.findings.columns if one.kept]
     ['g7']
     """
-    start = time.perf_counter()
-    budget = TimeBudget.keeping(check_seconds("time_limit", time_limit), _LAST_SECONDS, _LAST_SHARE)
-    n_splits = (_STUDIED if fast else _USUAL) if n_splits is None else n_splits
-    used = _used(frame, target, fixed)
-    kept = FinishedWork.of(checkpoint, frame, (target, tuple(fixed), n_splits, seed), {})
-    asked = _selector(budget, n_splits=n_splits, random_state=seed, n_jobs=n_jobs, fixed=fixed)
-    selector = kept.once("selector", lambda: asked.fit(used.X, used.y))
-    noise = kept.once("labels", lambda: _noise(used, seed, budget.left_to_describe()))
-    run = run_findings(
+    kind = WideKind(
+        target=target,
+        fixed=tuple(map(str, fixed)),
+        n_splits=n_splits,
+        name=name,
         seed=seed,
-        seconds=time.perf_counter() - start,
+        n_jobs=n_jobs,
+        time_limit=time_limit,
         command=command,
-        options=_said_options(selector, fixed),
-        skipped=(),
-        fingerprint=fingerprint(frame),
-        reading=used.treatments,
+        fast=fast,
+        checkpoint=checkpoint,
     )
-    run = replace(run, date=kept.once("date", lambda: run.date))
-    columns, rates = tuple(map(str, used.X.columns)), _screen_rates(selector, used)
-    return WideAnalysis(
-        WideFindings(
-            table=_table_findings(used, name, target, fixed, selector),
+    found: WideAnalysis = walk(kind, frame)
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class WideKind(Kind):
+    """A table with more columns than rows, whose columns are selected in half after half."""
+
+    fixed: tuple[str, ...] = ()
+    n_splits: int | None = None
+
+    last_steps = (2.0, 0.25)
+
+    @property
+    def n_outer(self) -> int:
+        """No folds: halves stand for them."""
+        return 0
+
+    def read(self, frame: "pd.DataFrame") -> "_NumberTable":
+        return _read_numbers(frame, self.target, self.fixed)
+
+    def search(self, work: Work) -> tuple[StableSelector, LabelNoise | None]:
+        """Select columns in all halves, and study flipped labels."""
+        left, asked = work.budget.left(), work.asked
+        n_splits = (_STUDIED if self.fast else _USUAL) if self.n_splits is None else self.n_splits
+        selector = StableSelector(
+            fixed=list(self.fixed) or None,
+            time_limit=None if left is None else max(left, _LEAST_SECONDS),
+            n_splits=n_splits,
+            random_state=self.seed,
+            n_jobs=self.n_jobs,
+        )
+        fitted = work.kept.once("selector", lambda: selector.fit(asked.X, asked.y))
+        limit = work.budget.left_to_describe()
+        return fitted, work.kept.once("labels", lambda: _study_labels(asked, self.seed, limit))
+
+    def describe(
+        self, work: Work, found: tuple[StableSelector, LabelNoise | None], compared: None
+    ) -> WideAnalysis:
+        del compared
+        (selector, noise), asked = found, work.asked
+        columns, rates = tuple(map(str, asked.X.columns)), _screen_rates(selector, asked)
+        stability, chance = selector.stability_, selector.chance_
+        options = {"splits": selector.n_splits_, "fixed": ", ".join(self.fixed) or "none"}
+        findings = WideFindings(
+            table=_table_findings(asked, self, selector),
             n_splits=selector.n_splits_,
             threshold=selector.threshold,
             columns=_columns(selector, columns, rates),
@@ -156,40 +189,22 @@ def select_features(
             area=float(selector.test_auc_.mean()),
             area_sd=float(selector.test_auc_.std()),
             null_sd=selector.null_sd_,
-            stability=_stability(selector),
+            stability=(float(stability.value), float(stability.lower), float(stability.upper)),
             expected_false=tuple(selector.expected_false_.items()),
-            observed_coincidences=selector.chance_.observed_coincidences,
-            expected_coincidences=selector.chance_.expected_coincidences,
-            permuted_coincidences=selector.chance_.permuted_coincidences,
-            suspects=_suspects(noise, used),
+            observed_coincidences=chance.observed_coincidences,
+            expected_coincidences=chance.expected_coincidences,
+            permuted_coincidences=chance.permuted_coincidences,
+            suspects=_suspects(noise, asked),
             hit_rate=float("nan") if noise is None else float(noise.hit_rate[-1]),
             n_flipped=0 if noise is None else int(noise.flips[-1]),
-            run=run,
+            run=work.run(options, (), reading=asked.treatments),
             pictures=_pictures(selector),
-        ),
-        selector,
-        columns,
-    )
-
-
-def _selector(budget: TimeBudget, *, fixed: Sequence[str], **options: Any) -> StableSelector:
-    """Return a selector with the time that is left for it."""
-    left = budget.left()
-    limit = None if left is None else max(left, _LEAST_SECONDS)
-    return StableSelector(fixed=[*map(str, fixed)] or None, time_limit=limit, **options)
-
-
-def _stability(selector: StableSelector) -> tuple[float, float, float]:
-    found = selector.stability_
-    return float(found.value), float(found.lower), float(found.upper)
-
-
-def _said_options(selector: StableSelector, fixed: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    return ("splits", str(selector.n_splits_)), ("fixed", ", ".join(map(str, fixed)) or "none")
+        )
+        return WideAnalysis(findings, selector, columns)
 
 
 @dataclass(frozen=True)
-class _Used:
+class _NumberTable:
     """What is left of a table: numbers, target, rows as they were counted, what was done."""
 
     X: "pd.DataFrame"
@@ -205,7 +220,7 @@ class _Used:
         return holds_classes(self.y)
 
 
-def _used(frame: "pd.DataFrame", target: str, fixed: Sequence[str]) -> _Used:
+def _read_numbers(frame: "pd.DataFrame", target: str, fixed: Sequence[str]) -> _NumberTable:
     frame = frame.rename(columns=str)
     for column in (target, *fixed):
         if column not in frame.columns:
@@ -238,7 +253,7 @@ def _used(frame: "pd.DataFrame", target: str, fixed: Sequence[str]) -> _Used:
         for name, count in beyond.sum()[lambda counts: counts > 0].items()
     )
     rows = np.flatnonzero(known) + 1
-    return _Used(kept, y, rows, left_out, n_filled, int(np.sum(~known)), said)
+    return _NumberTable(kept, y, rows, left_out, n_filled, int(np.sum(~known)), said)
 
 
 def _as_numbers(values: "pd.Series") -> "pd.Series":
@@ -265,32 +280,32 @@ def _target(y: Any) -> Any:
 
 
 def _table_findings(
-    used: _Used, name: str, target: str, fixed: Sequence[str], selector: StableSelector
+    asked: _NumberTable, kind: WideKind, selector: StableSelector
 ) -> WideTableFindings:
     classes: tuple[tuple[str, int], ...] = ()
-    if used.is_classes:
-        names, sizes = np.unique(used.y, return_counts=True)
-        classes = tuple((str(one), int(size)) for one, size in zip(names, sizes, strict=True))
+    if asked.is_classes:
+        names, sizes = np.unique(asked.y, return_counts=True)
+        classes = tuple((str(label), int(size)) for label, size in zip(names, sizes, strict=True))
     return WideTableFindings(
-        name=name,
-        target=target,
-        n_rows=len(used.y),
-        n_columns=used.X.shape[1] - len(fixed),
+        name=kind.name,
+        target=kind.target,
+        n_rows=len(asked.y),
+        n_columns=asked.X.shape[1] - len(kind.fixed),
         classes=classes,
-        fixed=tuple(map(str, fixed)),
-        left_out=used.left_out,
-        n_filled=used.n_filled,
-        n_without_target=used.n_without_target,
+        fixed=kind.fixed,
+        left_out=asked.left_out,
+        n_filled=asked.n_filled,
+        n_without_target=asked.n_without_target,
         shared_unit=selector.shared_unit_,
     )
 
 
-def _screen_rates(selector: StableSelector, used: _Used) -> Array:
+def _screen_rates(selector: StableSelector, asked: _NumberTable) -> Array:
     """Return the false discovery rate of a regression on each column; NaN for several classes."""
-    if used.is_classes and len(np.unique(used.y)) > 2:
-        return np.full(used.X.shape[1], np.nan)
-    given = used.X[[*map(str, selector.fixed or ())]].to_numpy()
-    found = regression_screen(used.X, used.y, cofactors=given if given.shape[1] else None)
+    if asked.is_classes and len(np.unique(asked.y)) > 2:
+        return np.full(asked.X.shape[1], np.nan)
+    given = asked.X[[*map(str, selector.fixed or ())]].to_numpy()
+    found = regression_screen(asked.X, asked.y, cofactors=given if given.shape[1] else None)
     return found.benjamini_hochberg
 
 
@@ -333,18 +348,18 @@ def _columns(
     )
 
 
-def _noise(used: _Used, seed: int, time_limit: float | None) -> LabelNoise | None:
+def _study_labels(asked: _NumberTable, seed: int, time_limit: float | None) -> LabelNoise | None:
     """Return the study of flipped labels, where there are two classes that are large enough.
 
     If time is short it has fewer splits, or is left out.
     """
-    if not used.is_classes:
+    if not asked.is_classes:
         return None
-    sizes = np.unique(used.y, return_counts=True)[1]
+    sizes = np.unique(asked.y, return_counts=True)[1]
     if len(sizes) != 2 or sizes.min() < 8:
         return None
     study = partial(
-        label_noise, used.X, used.y, flips=(min(3, int(sizes.min()) // 4),), random_state=seed
+        label_noise, asked.X, asked.y, flips=(min(3, int(sizes.min()) // 4),), random_state=seed
     )
     if time_limit is None:
         return study(n_splits=_STUDIED)
@@ -354,11 +369,13 @@ def _noise(used: _Used, seed: int, time_limit: float | None) -> LabelNoise | Non
     return study(n_splits=n_splits) if n_splits >= _FEWEST_STUDIED else None
 
 
-def _suspects(noise: LabelNoise | None, used: _Used) -> tuple[SuspectRow, ...]:
+def _suspects(noise: LabelNoise | None, asked: _NumberTable) -> tuple[SuspectRow, ...]:
     if noise is None:
         return ()
     return tuple(
-        SuspectRow(row=int(used.rows[k]), label=str(used.y[k]), suspicion=float(noise.suspicion[k]))
+        SuspectRow(
+            row=int(asked.rows[k]), label=str(asked.y[k]), suspicion=float(noise.suspicion[k])
+        )
         for k in noise.suspects(5)
     )
 

@@ -4,9 +4,8 @@
 """
 
 from parsimon.structures._best_first import find_structures
-from parsimon.structures._sets import StandIns
 from parsimon.structures.blocks import LevelRows
-from parsimon.structures.claims import Claim, merged, steady
+from parsimon.structures.claims import Claim, StandIns, merged, steady
 from parsimon.structures.effects import Effect, Effects
 from parsimon.structures.posterior import Structure, StructurePosterior
 

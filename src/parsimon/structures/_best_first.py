@@ -23,7 +23,6 @@ from parsimon.structures._evidence import (
     gains,
     predicted_densities,
 )
-from parsimon.structures._sets import find_stand_ins
 from parsimon.structures._terms import BlockRows
 from parsimon.structures.blocks import (
     LevelRows,
@@ -37,7 +36,7 @@ from parsimon.structures.blocks import (
     triple_product,
     variable_blocks,
 )
-from parsimon.structures.claims import CERTAIN
+from parsimon.structures.claims import CERTAIN, find_stand_ins
 from parsimon.structures.effects import learn_effects
 from parsimon.structures.posterior import (
     SHAPES,
@@ -166,7 +165,7 @@ class _BestFirst:
     work: float = 0.0
 
     def __post_init__(self) -> None:
-        self.n_periods = [one.n_periods for one in self.variables]
+        self.n_periods = [variable.n_periods for variable in self.variables]
         self.all_pairs = pairs_of(len(self.variables))
         self.close_pairs = self._close_pairs()
         self.surfaces: list[tuple[list[Pair | Triple], Array]] = []
@@ -174,7 +173,7 @@ class _BestFirst:
         self._stack_surfaces(
             {(j, k): surface(self.variables[j], self.variables[k]) for j, k in self.close_pairs}
         )
-        self.singles = self._stacked_singles()
+        self.singles = self._stack_singles()
 
     def posterior(
         self, names: tuple[str, ...], groups: tuple[tuple[int, ...], ...]
@@ -183,9 +182,10 @@ class _BestFirst:
         self._search()
         if self._look_at_triples():
             self._search()
-        order, chances = self._weighed()
-        held = [one.variables for one in order]
+        order, chances = self._weigh()
+        held = [structure.variables for structure in order]
         inclusion = _inclusion(order, chances, len(self.variables))
+        joins = _join_chances(dict(zip(order, chances.tolist(), strict=True)))
         return StructurePosterior(
             names,
             groups,
@@ -194,10 +194,12 @@ class _BestFirst:
             *inclusion,
             len(self.all_pairs),
             len(self.close_pairs),
-            frozenset(place for place, one in enumerate(self.variables) if not one.has_shape),
-            triple_chances=_triple_chances(order, chances),
-            sets=find_stand_ins(held, chances, inclusion[0], CERTAIN),
-            nothing=float(chances[[not one for one in held]].sum()),
+            frozenset(place for place, own in enumerate(self.variables) if not own.has_shape),
+            triple_chances=tuple(
+                (join, chance) for join, chance in joins.items() if len(join) == 3
+            ),
+            sets=find_stand_ins(held, chances, inclusion[0]),
+            nothing=float(chances[[not variables for variables in held]].sum()),
             n_rows=len(self.y),
             work=self.work,
         )
@@ -223,14 +225,14 @@ class _BestFirst:
         Those that may become its neighbours, and it and its like are looked at again.
         """
         top = self._top()
-        best = max(self.seen, key=lambda one: self.seen[one].value)
+        best = max(self.seen, key=lambda structure: self.seen[structure].value)
         fit = self.seen[best].fit
         if not 3 <= len(self.variables) <= _MOST_OF_TRIPLES or fit is None:
             return False
         design = design_of(self.blocks(best), len(self.y))
         found: dict[Pair | Triple, Array] = {}
         for triple in rough_triples(self.variables, fit.slack, fit.curvature, _MOST_TRIPLES):
-            block = triple_product(*(self.variables[one] for one in triple))
+            block = triple_product(*(self.variables[variable] for variable in triple))
             gain = float(gains(fit, design, block[None], self.task)[0])
             if fit.log_evidence + gain + self._prior(best.with_join(triple)) > top - _NEAR:
                 found[triple] = block
@@ -239,19 +241,24 @@ class _BestFirst:
             visited.expanded &= not (found and visited.value > top - _NEAR)
         return bool(found)
 
-    def _weighed(self) -> tuple[list[Structure], Array]:
+    def _weigh(self) -> tuple[list[Structure], Array]:
         """Return the structures, the most probable first, with their probabilities."""
         top = self._top()
-        weights = {one: math.exp(visited.value - top) for one, visited in self.seen.items()}
+        weights = {
+            structure: math.exp(visited.value - top) for structure, visited in self.seen.items()
+        }
         total = sum(weights.values())
-        chances = {one: weight / total for one, weight in weights.items()}
+        chances = {structure: weight / total for structure, weight in weights.items()}
         for join, chance in sorted(_join_chances(chances).items()):
             if chance >= CERTAIN:
-                best = max((one for one in chances if join in one.joins), key=chances.__getitem__)
+                best = max(
+                    (structure for structure in chances if join in structure.joins),
+                    key=chances.__getitem__,
+                )
                 if self._gain_for_new_rows(best, join) < _LEAST_GAIN:
-                    chances = _held_back(chances, join, self._best_without(best, join))
-        order = sorted(chances, key=lambda one: -chances[one])
-        return order, np.array([chances[one] for one in order])
+                    chances = _hold_back(chances, join, self._best_without(best, join))
+        order = sorted(chances, key=lambda structure: -chances[structure])
+        return order, np.array([chances[structure] for structure in order])
 
     def _gain_for_new_rows(self, structure: Structure, join: Pair | Triple) -> float:
         """Return by how much rows that were left out are more probable with an interaction.
@@ -259,30 +266,30 @@ class _BestFirst:
         In logs; both sides have all bends of the variables. The evidence compares a surface with
         the curves that were thought of, so that what they lack speaks for the surface.
         """
-        curved = self._curved(structure, join)
-        bends = {(one, "bends"): self.variables[one].bends for one in join}
+        curved = self._curve_all(structure, join)
+        bends = {(variable, "bends"): self.variables[variable].bends for variable in join}
         more = {key: block for key, block in bends.items() if block is not None}
         densities = []
-        for one in (curved, curved.with_join(join)):
-            blocks = self.blocks(one) | more
+        for candidate in (curved, curved.with_join(join)):
+            blocks = self.blocks(candidate) | more
             fit = fit_structure(blocks, self.y, self.task)
             densities.append(predicted_densities(fit, blocks, self.y, self.task).sum())
         return float(densities[0] - densities[1])
 
-    def _curved(self, structure: Structure, variables: Sequence[int]) -> Structure:
+    def _curve_all(self, structure: Structure, variables: Sequence[int]) -> Structure:
         """Return the structure in which variables enter with all that they can say alone."""
-        for one in variables:
-            shape = dict(structure.shapes).get(one, "linear")
-            if shape == "linear" and self.variables[one].curve is not None:
+        for variable in variables:
+            shape = dict(structure.shapes).get(variable, "linear")
+            if shape == "linear" and self.variables[variable].curve is not None:
                 shape = "smooth"
-            structure = structure.with_shape(one, shape)
+            structure = structure.with_shape(variable, shape)
         return structure
 
     def _best_without(self, structure: Structure, join: Pair | Triple) -> Structure:
         """Return the most probable sum of effects that may stand in for an interaction."""
         rest = structure.with_join(join)
         parts = [part for size in range(len(join) + 1) for part in combinations(join, size)]
-        return max((self._curved(rest, part) for part in parts), key=self._value)
+        return max((self._curve_all(rest, part) for part in parts), key=self._value)
 
     def _value(self, structure: Structure) -> float:
         if structure not in self.seen:
@@ -295,10 +302,10 @@ class _BestFirst:
         A structure that was judged from afar is fitted before it is taken at its word.
         """
         while True:
-            open_ones = [one for one in self.seen if not self.seen[one].expanded]
+            open_ones = [structure for structure in self.seen if not self.seen[structure].expanded]
             if not open_ones:
                 return None
-            best = max(open_ones, key=lambda one: self.seen[one].value)
+            best = max(open_ones, key=lambda structure: self.seen[structure].value)
             if self.seen[best].value < self._top() - _NEAR:
                 return None
             if self.seen[best].fit is not None:
@@ -340,18 +347,18 @@ class _BestFirst:
                 self._fit(smaller, visited.fit)
         evidence = visited.fit.log_evidence
         larger = [
-            (evidence + gain + self._prior(one), one)
-            for one, gain in self._larger(structure, visited.fit)
+            (evidence + gain + self._prior(neighbour), neighbour)
+            for neighbour, gain in self._larger(structure, visited.fit)
         ]
         larger.sort(key=lambda two: -two[0])
         best = self._top()
-        for place, (value, one) in enumerate(larger):
-            if one in self.seen:
+        for place, (value, neighbour) in enumerate(larger):
+            if neighbour in self.seen:
                 continue
-            self.seen[one] = _Visited(value, near=visited.fit)
+            self.seen[neighbour] = _Visited(value, near=visited.fit)
             if place < _FITTED_NEIGHBOURS and value > best - _FAR:
-                self._fit(one, visited.fit)
-                best = max(best, self.seen[one].value)
+                self._fit(neighbour, visited.fit)
+                best = max(best, self.seen[neighbour].value)
 
     def _smaller(self, structure: Structure) -> Iterator[Structure]:
         for variable, shape in structure.shapes:
@@ -406,7 +413,7 @@ class _BestFirst:
             self.place |= {join: (len(self.surfaces), row) for row, join in enumerate(joins)}
             self.surfaces.append((joins, stack))
 
-    def _stacked_singles(self) -> list[tuple[list[tuple[int, Shape]], Array]]:
+    def _stack_singles(self) -> list[tuple[list[tuple[int, Shape]], Array]]:
         """Return lines, curves and waves of all variables, those of equal size stacked."""
         by_size: dict[int, tuple[list[tuple[int, Shape]], list[Array]]] = {}
         for variable, own in enumerate(self.variables):
@@ -420,39 +427,29 @@ class _BestFirst:
 
 def _join_chances(chances: Mapping[Structure, float]) -> dict[Pair | Triple, float]:
     found: dict[Pair | Triple, float] = defaultdict(float)
-    for one, chance in chances.items():
-        for join in one.joins:
+    for structure, chance in chances.items():
+        for join in structure.joins:
             found[join] += chance
     return found
 
 
-def _held_back(
+def _hold_back(
     chances: Mapping[Structure, float], join: Pair | Triple, without: Structure
 ) -> dict[Structure, float]:
     """Return the probabilities with so much of an interaction's moved to a sum of effects."""
     kept = _HELD_BACK / _join_chances(chances)[join]
     shapes = dict(without.shapes)
     found: dict[Structure, float] = defaultdict(float)
-    for one, chance in chances.items():
-        if join not in one.joins:
-            found[one] += chance
+    for structure, chance in chances.items():
+        if join not in structure.joins:
+            found[structure] += chance
             continue
-        rest = one.with_join(join)
+        rest = structure.with_join(join)
         for variable in join:
             rest = rest.with_shape(variable, shapes.get(variable))
-        found[one] += kept * chance
+        found[structure] += kept * chance
         found[rest] += (1 - kept) * chance
     return dict(found)
-
-
-def _triple_chances(
-    structures: Sequence[Structure], chances: Array
-) -> tuple[tuple[Triple, float], ...]:
-    found: dict[Triple, float] = defaultdict(float)
-    for structure, chance in zip(structures, chances.tolist(), strict=True):
-        for triple in structure.triples:
-            found[triple] += chance
-    return tuple(found.items())
 
 
 def _inclusion(

@@ -82,8 +82,10 @@ def fit_structure(
     likelihood = _Bernoulli(y) if task == "classification" else _Noisy(y)
     known = Place({}, {}, likelihood.first_intercept, 1.0) if near is None else near.end
     likelihood.noise = known.noise
-    log_variances = np.array([known.log_variances.get(one, _LOG_VARIANCE[task]) for one in blocks])
-    own = [known.weights.get(one, np.zeros(block.shape[1])) for one, block in blocks.items()]
+    log_variances = np.array(
+        [known.log_variances.get(name, _LOG_VARIANCE[task]) for name in blocks]
+    )
+    own = [known.weights.get(name, np.zeros(block.shape[1])) for name, block in blocks.items()]
     weights = np.concatenate([[known.intercept], *own])
     latent = design @ weights
     for _ in range(_MOST_STEPS):
@@ -93,12 +95,12 @@ def fit_structure(
         farthest = float(np.abs(design @ (mode.weights - weights)).max())
         length = min(1.0, _FARTHEST / max(1e-12, farthest))
         n_steps = 1 if length < 1 else _MOST_STEPS
-        found = _with_variances(tangent, mode, log_variances, sizes, task, n_steps)
-        moved = length * (found.weights - weights)
+        ends, adapted, degrees = _with_variances(tangent, mode, log_variances, sizes, task, n_steps)
+        moved = length * (ends - weights)
         weights, latent = weights + moved, latent + design @ moved
-        noise_change = likelihood.adapt(latent, float(found.degrees.sum()) + 1)
-        change = np.abs(found.log_variances - log_variances).max(initial=0.0)
-        log_variances = found.log_variances
+        noise_change = likelihood.adapt(latent, float(degrees.sum()) + 1)
+        change = np.abs(adapted - log_variances).max(initial=0.0)
+        log_variances = adapted
         # The noise has no step of Newton's at the end.
         if max(change, np.abs(moved).max(), 10 * noise_change) < _CLOSE:
             break
@@ -134,7 +136,7 @@ def predicted_densities(
     Shapes: blocks (n, m_t) each of the fit, y (n,); result (n,).
     """
     design = design_of(blocks, len(y))
-    weights = np.concatenate([[fit.end.intercept], *(fit.end.weights[one] for one in blocks)])
+    weights = np.concatenate([[fit.end.intercept], *(fit.end.weights[name] for name in blocks)])
     variance = np.einsum("nk,nk->n", design @ fit.covariance, design)
     kept = np.maximum(1 - variance * fit.curvature, _LEAST_KEPT)
     latent = design @ weights - variance * fit.slack / kept
@@ -176,8 +178,7 @@ class _Mode(NamedTuple):
     @property
     def full_covariance(self) -> Array:
         lower = np.tril(self.covariance)
-        full: Array = lower + np.tril(lower, -1).T
-        return full
+        return lower + np.tril(lower, -1).T
 
 
 def _mode(tangent: _Tangent, precision: Array) -> _Mode:
@@ -202,14 +203,6 @@ def _log_evidence(
     )
 
 
-class _Adapted(NamedTuple):
-    """Weights and variances that belong together; degrees (T,): of freedom."""
-
-    weights: Array
-    log_variances: Array
-    degrees: Array
-
-
 def _with_variances(
     tangent: _Tangent,
     mode: _Mode,
@@ -217,7 +210,7 @@ def _with_variances(
     sizes: Indices,
     task: Task,
     n_steps: int,
-) -> _Adapted:
+) -> tuple[Array, Array, Array]:
     """Return the mode with steps for the log variances, which need no look at the rows.
 
     mode: With the log variances as they are.
@@ -230,7 +223,7 @@ def _with_variances(
         log_variances = log_variances + change
         if np.abs(change).max(initial=0.0) < _CLOSE:
             break
-    return _Adapted(mode.weights, log_variances, degrees)
+    return mode.weights, log_variances, degrees
 
 
 def _variance_slopes(
@@ -295,10 +288,7 @@ def gains(fit: StructureFit, design: Array, blocks: Array, task: Task) -> Array:
     grown = 1 + variances[:, None, None] * values
     gain = 0.5 * (rotated * variances[:, None, None] / grown - np.log(grown)).sum(axis=2)
     most = gain.max(axis=0)
-    averaged: Array = most + np.log(
-        np.einsum("v,vb->b", _CHANCES / _CHANCES.sum(), np.exp(gain - most))
-    )
-    return averaged
+    return most + np.log(np.einsum("v,vb->b", _CHANCES / _CHANCES.sum(), np.exp(gain - most)))
 
 
 def _precisions(log_variances: Array, sizes: Indices) -> Array:
@@ -320,8 +310,7 @@ class _Bernoulli:
         return self.y - chance, np.maximum(chance * (1 - chance), 1e-10)
 
     def log_densities(self, latent: Array) -> Array:
-        densities: Array = self.y * latent - np.logaddexp(0, latent)
-        return densities
+        return self.y * latent - np.logaddexp(0, latent)
 
     def adapt(self, latent: Array, degrees: float) -> float:  # noqa: ARG002 - nothing to adapt
         return 0.0
@@ -349,12 +338,10 @@ class _Noisy:
 
     def log_densities(self, latent: Array) -> Array:
         scaled = (self.y - latent) ** 2 / (self.tails * self.noise)
-        densities: Array = -0.5 * ((self.tails + 1) * np.log1p(scaled) + math.log(self.noise))
-        return densities
+        return -0.5 * ((self.tails + 1) * np.log1p(scaled) + math.log(self.noise))
 
     def _weights(self, latent: Array) -> Array:
-        weights: Array = (self.tails + 1) / (self.tails + (self.y - latent) ** 2 / self.noise)
-        return weights
+        return (self.tails + 1) / (self.tails + (self.y - latent) ** 2 / self.noise)
 
     def adapt(self, latent: Array, degrees: float) -> float:
         squares = float(self._weights(latent) @ (self.y - latent) ** 2)

@@ -70,10 +70,10 @@ class NumberTerms:
         doubts = np.empty((len(columns), 0)) if doubts is None else doubts
         number, knots, ranks = number_among(columns), np.empty(0), np.empty(0)
         if number is not None:
-            knots, ranks = _thinned(*ranks_of(columns[:, number]))
+            knots, ranks = _thin(*ranks_of(columns[:, number]))
         bare = cls(
             centres=columns.mean(axis=0),
-            units=np.array([unit_of(one) for one in columns.T]),
+            units=np.array([unit_of(column) for column in columns.T]),
             doubts=doubts.mean(axis=0),
             number=number,
             knots=knots,
@@ -188,7 +188,7 @@ class LevelTerms:
             known = dict(zip(self.labels, self.codes.tolist(), strict=True))
             # The last place is that of code -1: a missing cell.
             unseen = int(self.codes.max()) + 1
-            mine = [known.get(one, unseen) for one in values.labels] + [known.get("", unseen)]
+            mine = [known.get(label, unseen) for label in values.labels] + [known.get("", unseen)]
             codes = np.array(mine)[codes]
         places = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
         seen = (self.codes[places] == codes)[:, None]
@@ -254,7 +254,7 @@ def _named_blocks(own: VariableBlocks) -> Parts:
     return {name: block for name, block in blocks.items() if block is not None}
 
 
-def _thinned(knots: Array, ranks: Array) -> tuple[Array, Array]:
+def _thin(knots: Array, ranks: Array) -> tuple[Array, Array]:
     kept = np.unique(np.linspace(0, len(knots) - 1, _MOST_KNOTS).round().astype(np.intp))
     return knots[kept], ranks[kept]
 

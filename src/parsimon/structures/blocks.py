@@ -100,7 +100,7 @@ class VariableBlocks:
         if self.number is None:
             return None
         bent = np.maximum(self.number[:, None] - np.quantile(self.number, _BENDS), 0.0)
-        return _beyond(_BEND_WEIGHT * _standardised(bent), self.line)
+        return _beyond(_BEND_WEIGHT * _standardise(bent), self.line)
 
 
 def variable_blocks(
@@ -111,16 +111,16 @@ def variable_blocks(
     Shapes: columns (n, k), y (n,); doubts (n, m), by what filled cells may be off.
     """
     place = number_among(columns)
-    line = np.column_stack([_lined(column) for column in columns.T])
+    line = np.column_stack([_line_of(column) for column in columns.T])
     if doubts is not None:
         # The weight of the variable times an unknown slope: as if it had a weight of its own.
         line = np.hstack([line, doubts - doubts.mean(axis=0)])
     if place is None:
         return VariableBlocks(line, None, None, line[:, :_SURFACE_LEVELS])
-    number = _lined(columns[:, place])
+    number = _line_of(columns[:, place])
     cosines = _cosines(number)
     weights = np.exp(-np.arange(1, _N_COSINES + 1) / (2 * _DECAY))
-    powers = _standardised(clipped(number)[:, None] ** np.array([2, 3]))
+    powers = _standardise(clipped(number)[:, None] ** np.array([2, 3]))
     curve = _beyond(np.hstack([cosines * weights, powers * _POWER_WEIGHTS]), line)
     leading = _leading(number, cosines) * _SURFACE_WEIGHTS
     wave, n_periods, period = _wave(number, y, line) if waves else (None, 1, None)
@@ -152,10 +152,10 @@ def level_blocks(columns: Array, levels: LevelRows) -> VariableBlocks:
     shown = shown[: max(2, int((counts >= _FEWEST_OF_LEVEL).sum()))]
     every = 2.0 * (levels.codes[:, None] == shown)
     every = every - every.mean(axis=0)
-    leading = np.column_stack([_lined(column) for column in columns.T])[:, :_SURFACE_LEVELS]
+    leading = np.column_stack([_line_of(column) for column in columns.T])[:, :_SURFACE_LEVELS]
     if levels.places is None or np.ptp(levels.places) == 0:
         return VariableBlocks(every, None, None, leading)
-    line = _standardised(levels.places[:, None])
+    line = _standardise(levels.places[:, None])
     return VariableBlocks(line, _beyond(every, line), None, leading)
 
 
@@ -176,12 +176,11 @@ def triple_product(first: VariableBlocks, second: VariableBlocks, third: Variabl
 
     Shape: (n, m).
     """
-    parts = [one.main for one in (first, second, third)]
+    parts = [variable.main for variable in (first, second, third)]
     pairs = [products(parts[j], parts[k]) for j, k in ((0, 1), (0, 2), (1, 2))]
     basis = _orthonormal(np.hstack([first.additive, second.additive, third.additive, *pairs]))
     product = products(products(parts[0], parts[1]), parts[2])
-    rest: Array = product - basis @ (basis.T @ product)
-    return rest
+    return product - basis @ (basis.T @ product)
 
 
 def rough_triples(
@@ -192,8 +191,8 @@ def rough_triples(
     One matrix product for each component of a variable, of which a category has one for each of
     its commonest levels. Score tests then order the best of them.
     """
-    owner = np.repeat(np.arange(len(variables)), [one.main.shape[1] for one in variables])
-    columns = np.hstack([one.main for one in variables])
+    owner = np.repeat(np.arange(len(variables)), [variable.main.shape[1] for variable in variables])
+    columns = np.hstack([variable.main for variable in variables])
     places: list[tuple[float, list[int]]] = []
     for place, variable in enumerate(owner.tolist()):
         later = np.flatnonzero(owner > variable)
@@ -204,7 +203,7 @@ def rough_triples(
         for second, third in zip(*np.unravel_index(some, score.shape), strict=True):
             if score[second, third]:
                 places.append((score[second, third], [place, later[second], later[third]]))
-    places.sort(key=lambda one: -one[0])
+    places.sort(key=lambda scored: -scored[0])
     tests: dict[Triple, float] = {}
     for _, three in places[: 4 * most]:
         product = columns[:, three].prod(axis=1)
@@ -212,7 +211,7 @@ def rough_triples(
         key = (first, second, third)
         test = float((slack @ product) ** 2 / (curvature @ product**2))
         tests[key] = max(tests.get(key, 0.0), test)
-    return sorted(tests, key=lambda one: -tests[one])[:most]
+    return sorted(tests, key=lambda triple: -tests[triple])[:most]
 
 
 def rough_surfaces(variables: Sequence[VariableBlocks], residual: Array) -> Array:
@@ -223,8 +222,8 @@ def rough_surfaces(variables: Sequence[VariableBlocks], residual: Array) -> Arra
     n = len(residual)
     size = len(_SURFACE_WEIGHTS)
     stacked = np.zeros((size, n, len(variables)))
-    for place, one in enumerate(variables):
-        leading = one.leading[:, :size]
+    for place, variable in enumerate(variables):
+        leading = variable.leading[:, :size]
         scale = np.maximum(leading.std(axis=0), 1e-12)
         stacked[: leading.shape[1], :, place] = (leading / scale).T
     total = np.zeros((len(variables), len(variables)))
@@ -235,9 +234,8 @@ def rough_surfaces(variables: Sequence[VariableBlocks], residual: Array) -> Arra
     return total / n
 
 
-def _lined(column: Array) -> Array:
-    line: Array = (column - column.mean()) / unit_of(column)
-    return line
+def _line_of(column: Array) -> Array:
+    return (column - column.mean()) / unit_of(column)
 
 
 def unit_of(column: Array) -> float:
@@ -248,7 +246,7 @@ def unit_of(column: Array) -> float:
 
 def number_among(columns: Array) -> int | None:
     """Return the place of the first column of more than two values, which has curves."""
-    places = (k for k, one in enumerate(columns.T) if len(np.unique(one)) >= _FEWEST_VALUES)
+    places = (k for k, column in enumerate(columns.T) if len(np.unique(column)) >= _FEWEST_VALUES)
     return next(places, None)
 
 
@@ -258,14 +256,12 @@ def _cosines(number: Array) -> Array:
     Shape: (n, _N_COSINES).
     """
     waves = cosines_of((rankdata(number) - 0.5) / len(number))
-    centred: Array = waves - waves.mean(axis=0)
-    return centred
+    return waves - waves.mean(axis=0)
 
 
 def cosines_of(ranks: Array) -> Array:
     """Return the cosines of ranks as shares of the rows, shape (n, _N_COSINES)."""
-    waves: Array = np.sqrt(2) * np.cos(np.pi * np.outer(ranks, np.arange(1, _N_COSINES + 1)))
-    return waves
+    return np.sqrt(2) * np.cos(np.pi * np.outer(ranks, np.arange(1, _N_COSINES + 1)))
 
 
 def ranks_of(number: Array) -> tuple[Array, Array]:
@@ -276,14 +272,12 @@ def ranks_of(number: Array) -> tuple[Array, Array]:
 
 def clipped(number: Array) -> Array:
     """Return a standardised number without far values."""
-    near: Array = np.clip(number, -_FARTHEST, _FARTHEST)
-    return near
+    return np.clip(number, -_FARTHEST, _FARTHEST)
 
 
-def _standardised(columns: Array) -> Array:
+def _standardise(columns: Array) -> Array:
     centred = columns - columns.mean(axis=0)
-    standardised: Array = centred / np.maximum(centred.std(axis=0), 1e-12)
-    return standardised
+    return centred / np.maximum(centred.std(axis=0), 1e-12)
 
 
 def _leading(line: Array, cosines: Array) -> Array:
@@ -296,8 +290,7 @@ def _leading(line: Array, cosines: Array) -> Array:
     basis, triangle = np.linalg.qr(columns)
     # A cosine that the number already is, as with three distinct values, adds nothing.
     present = np.abs(np.diag(triangle)) > 1e-6 * np.sqrt(len(line))
-    standardised: Array = basis * present * np.sqrt(len(line))
-    return standardised
+    return basis * present * np.sqrt(len(line))
 
 
 def _wave(number: Array, y: Array, line: Array) -> tuple[Array | None, int, float | None]:
@@ -314,8 +307,7 @@ def waves_of(number: Array, period: float, *, turned: bool = False) -> Array:
     waves = [np.cos(angle), np.sin(angle), np.cos(2 * angle) / 2, np.sin(2 * angle) / 2]
     if turned:
         waves = [-np.sin(angle), np.cos(angle), -np.sin(2 * angle), np.cos(2 * angle)]
-    stacked: Array = np.sqrt(2) * np.column_stack(waves)
-    return stacked
+    return np.sqrt(2) * np.column_stack(waves)
 
 
 def _beyond(block: Array, line: Array) -> Array | None:
@@ -384,8 +376,7 @@ def _waves(frequencies: Array, x: Array) -> AnyArray:
     factors = np.exp(1j * np.outer(steps, x))
     waves = np.empty((len(frequencies), len(x)), dtype=np.complex128)
     waves[:1], waves[1:] = factors[:1], factors[1:]
-    accumulated: AnyArray = np.multiply.accumulate(waves, axis=0)
-    return accumulated
+    return np.multiply.accumulate(waves, axis=0)
 
 
 def _power(waves: AnyArray, y: Array) -> Array:
@@ -403,5 +394,4 @@ def _power(waves: AnyArray, y: Array) -> Array:
     # At the edge of what the places can tell, one of the two waves vanishes at all of them.
     told = determinant > 1e-9 * len(y) ** 2
     explained = SS * YC**2 + CC * YS**2 - 2 * CS * YC * YS
-    power: Array = np.where(told, explained / np.where(told, determinant, 1.0), 0.0)
-    return power
+    return np.where(told, explained / np.where(told, determinant, 1.0), 0.0)

@@ -16,7 +16,7 @@ A variable that a structure does without has no effect there: what may not matte
 zero, and its band holds zero.
 """
 
-from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -84,7 +84,7 @@ class WeightedFit:
         return cls(
             chance=chance,
             names=tuple(own),
-            sizes=tuple(len(one) for one in own.values()),
+            sizes=tuple(len(weights) for weights in own.values()),
             weights=np.concatenate([[fit.end.intercept], *own.values()]),
             covariance=fit.covariance,
             noise=fit.end.noise,
@@ -157,7 +157,7 @@ class Effects:
         doubts: For filled cells, by what they may be off, as `find_structures` takes them; without
             them a cell is as sure as one that was observed.
         """
-        return self._averaged(values, doubts, whole=False)
+        return self._average(values, doubts, whole=False)
 
     def outcome(
         self, values: Mapping[int, Any], *, doubts: Mapping[int, Array] | None = None
@@ -168,22 +168,21 @@ class Effects:
         that is typical in all else; of a number, the outcome is the number. With values of all
         variables it is the prediction of rows.
         """
-        return self._averaged(values, doubts, whole=True)
+        return self._average(values, doubts, whole=True)
 
     def draws(
         self, values: Mapping[int, Any], rng: np.random.Generator, n_draws: int = 1000
     ) -> Array:
         """Return draws of `outcome` at all m places together, shape (n_draws, m)."""
         designs = self._designs(values, None, whole=True)
-        chances = np.array([one.chance for one in self.fits])
+        chances = np.array([fit.chance for fit in self.fits])
         counts = rng.multinomial(n_draws, chances / chances.sum())
         drawn = []
         for (design, weights, covariance), count in zip(designs, counts.tolist(), strict=True):
             if count:
                 own = rng.multivariate_normal(weights, covariance, count, method="eigh")
                 drawn.append(own @ design.T)
-        paths: Array = self.centre + self.unit * np.vstack(drawn)
-        return paths
+        return self.centre + self.unit * np.vstack(drawn)
 
     def signs(self, values: Mapping[int, Any], weights: Array) -> tuple[float, float]:
         """Return the probabilities that a weighted sum of an effect over m places is > 0, and < 0.
@@ -208,7 +207,7 @@ class Effects:
     @property
     def noise(self) -> float:
         """Scale of a number's residuals, which have Student's distribution with 5 degrees."""
-        total = sum(one.chance * one.noise for one in self.fits)
+        total = sum(fit.chance * fit.noise for fit in self.fits)
         return self.unit * float(np.sqrt(total))
 
     def n_columns(self, variable: int) -> int | None:
@@ -216,11 +215,11 @@ class Effects:
         centres = getattr(self.variables[variable], "centres", None)
         return None if centres is None else len(centres)
 
-    def _averaged(
+    def _average(
         self, values: Mapping[int, Any], doubts: Mapping[int, Array] | None, *, whole: bool
     ) -> Effect:
         designs = self._designs(values, doubts, whole=whole)
-        chances = np.array([one.chance for one in self.fits])
+        chances = np.array([fit.chance for fit in self.fits])
         means = np.array([design @ weights for design, weights, _ in designs])
         variances = np.array(
             [np.einsum("nk,nk->n", design @ spread, design) for design, _, spread in designs]
@@ -234,7 +233,7 @@ class Effects:
         self, values: Mapping[int, Any], doubts: Mapping[int, Array] | None, *, whole: bool
     ) -> list[tuple[Array, Array, Array]]:
         """Return for each structure its columns at m places, their weights and covariance."""
-        n = max((_n_places(one) for one in values.values()), default=1)
+        n = max((len(getattr(own, "codes", own)) for own in values.values()), default=1)
         blocks = self._blocks(values, doubts or {})
         found = []
         for fit in self.fits:
@@ -252,8 +251,8 @@ class Effects:
     ) -> dict[BlockName, Array]:
         """Return all blocks that are about these variables alone."""
         parts: dict[int, Parts] = {
-            place: self.variables[place](one, doubts.get(place))
-            for place, one in values.items()
+            place: self.variables[place](own, doubts.get(place))
+            for place, own in values.items()
             if place in self.variables
         }
         found: dict[BlockName, Array] = {
@@ -263,13 +262,9 @@ class Effects:
             if name in ("linear", "smooth", "periodic", "shift")
         }
         for join, mean in self.joins.items():
-            if all(one in parts for one in join):
-                found[join] = product_of([parts[one] for one in join]) - mean
+            if all(variable in parts for variable in join):
+                found[join] = product_of([parts[variable] for variable in join]) - mean
         return found
-
-
-def _n_places(values: Any) -> int:
-    return len(values.codes if hasattr(values, "codes") else values)
 
 
 def learn_effects(
@@ -288,35 +283,36 @@ def learn_effects(
     reached = int(np.searchsorted(np.cumsum(chances), _HELD_SHARE)) + 1
     kept = structures[: min(reached, _MOST_HELD)]
     chances = chances[: len(kept)]
-    blocks, fits = [blocks_of(one) for one in kept], [fit_of(one) for one in kept]
+    blocks, fits = list(map(blocks_of, kept)), list(map(fit_of, kept))
     terms = {
         place: rows.learn(place, variables[place])
-        for place in sorted({place for one in kept for place in one.variables})
+        for place in sorted({place for structure in kept for place in structure.variables})
     }
     parts = {place: rows.parts(place, own) for place, own in terms.items()}
     products: dict[tuple[int, ...], Array] = {
-        join: product_of([parts[one] for one in join])
-        for join in sorted({join for one in kept for join in one.joins})
+        join: product_of([parts[variable] for variable in join])
+        for join in sorted({join for structure in kept for join in structure.joins})
     }
     means = {join: product.mean(axis=0) for join, product in products.items()}
     changed: dict[Any, dict[Any, Array]] = {
         join: {join: product - means[join]} for join, product in products.items()
     }
-    for place in sorted({k for one in kept for k, shape in one.shapes if shape == "periodic"}):
+    shapes = {main for structure in kept for main in structure.shapes}
+    for place in sorted(place for place, shape in shapes if shape == "periodic"):
         name = (place, "periodic")
         best = next(k for k, own in enumerate(blocks) if name in own)
         terms[place] = _with_sure_period(rows, place, terms[place], blocks[best], fits[best])
         own = rows.parts(place, terms[place])
         changed[name] = {(place, shape): own[shape] for shape in ("periodic", "shift")}
     fits = [
-        _fitted_again(rows, own, fit, {k: new for k, new in changed.items() if k in own})
+        _fit_again(rows, own, fit, {k: new for k, new in changed.items() if k in own})
         for own, fit in zip(blocks, fits, strict=True)
     ]
     weighted = map(WeightedFit.of, fits, (chances / chances.sum()).tolist())
     return Effects(variables=terms, joins=means, fits=tuple(weighted))
 
 
-def _fitted_again(
+def _fit_again(
     rows: BlockRows, blocks: Mapping[Any, Array], fit: StructureFit, changed: Mapping[Any, Any]
 ) -> StructureFit:
     """Return the fit of a structure of which some blocks are changed."""
@@ -325,13 +321,10 @@ def _fitted_again(
     merged = dict(blocks)
     for new in changed.values():
         merged |= new
-    return fit_structure(merged, rows.y, rows.task, _forgetting(fit, changed.keys()))
-
-
-def _forgetting(fit: StructureFit, names: Container[Any]) -> StructureFit:
-    """Return where a fit ended without the weights of some blocks, whose columns are others now."""
-    weights = {name: own for name, own in fit.end.weights.items() if name not in names}
-    return replace(fit, end=fit.end._replace(weights=weights))
+    # From where the fit ended, but for the blocks whose columns are others now.
+    weights = {name: own for name, own in fit.end.weights.items() if name not in changed}
+    near = replace(fit, end=fit.end._replace(weights=weights))
+    return fit_structure(merged, rows.y, rows.task, near)
 
 
 def _with_sure_period(
@@ -348,7 +341,7 @@ def _with_sure_period(
     terms = terms.with_wave(columns, doubts, np.zeros(4))
     for _ in range(_MOST_TURNS):
         wave = {name: {name: rows.parts(place, terms)["periodic"]}}
-        fit = _fitted_again(rows, blocks, fit, wave)
+        fit = _fit_again(rows, blocks, fit, wave)
         terms = terms.with_wave(columns, doubts, fit.end.weights[name])
         shift = {(place, "shift"): rows.parts(place, terms)["shift"]}
         tilted = fit_structure({**blocks, **wave[name], **shift}, rows.y, rows.task, fit)

@@ -14,9 +14,16 @@ import numpy as np
 from scipy.special import gammaln
 
 from parsimon._typing import Array
-from parsimon.structures._sets import StandIns
 from parsimon.structures.blocks import LevelRows, Triple
-from parsimon.structures.claims import CERTAIN, SUGGESTED, Claim, say_any, say_sets, stated
+from parsimon.structures.claims import (
+    CERTAIN,
+    SUGGESTED,
+    Claim,
+    StandIns,
+    say_any,
+    say_sets,
+    stated,
+)
 from parsimon.structures.effects import Effect, Effects
 
 Shape: TypeAlias = Literal["linear", "smooth", "periodic"]
@@ -79,7 +86,7 @@ class Structure:
     @property
     def variables(self) -> frozenset[int]:
         """All that matter, alone or with others."""
-        return frozenset(one for one, _ in self.shapes) | self.joined
+        return frozenset(variable for variable, _ in self.shapes) | self.joined
 
     @property
     def joins(self) -> frozenset[Pair | Triple]:
@@ -89,7 +96,7 @@ class Structure:
     @property
     def joined(self) -> frozenset[int]:
         """All variables that interact."""
-        return frozenset(one for join in self.joins for one in join)
+        return frozenset(variable for join in self.joins for variable in join)
 
     def with_shape(self, variable: int, shape: Shape | None) -> "Structure":
         """Return the structure in which a variable enters otherwise, or not by itself."""
@@ -235,12 +242,14 @@ class StructurePosterior:
         Of variables that stand for each other the median model may hold none; the most probable one
         is then there for all of them.
         """
-        pairs = frozenset(one for one, share in self.pairs.items() if _is_said(share))
-        triples = frozenset(one for one, share in self.triples.items() if _is_said(share))
+        pairs = frozenset(pair for pair, share in self.pairs.items() if _is_said(share))
+        triples = frozenset(triple for triple, share in self.triples.items() if _is_said(share))
         joined = Structure((), pairs, triples).joined
         shapes: dict[int, Shape] = {}
         likely = {k for k, share in enumerate(self.variables.tolist()) if _is_said(share)}
-        likely |= {one.members[0] for one in self.sets if likely.isdisjoint(one.members)}
+        likely |= {
+            stand_ins.members[0] for stand_ins in self.sets if likely.isdisjoint(stand_ins.members)
+        }
         for variable in sorted(likely):
             own = self.shape_chances[variable]
             # What matters by itself or only in interactions that are improbable one by one.
@@ -252,7 +261,9 @@ class StructurePosterior:
     def supported_columns(self) -> tuple[int, ...]:
         """The columns of all variables that are supported."""
         return tuple(
-            column for one in sorted(self.supported.variables) for column in self.groups[one]
+            column
+            for variable in sorted(self.supported.variables)
+            for column in self.groups[variable]
         )
 
     def at_columns(self, kept: Iterable[int]) -> "StructurePosterior":
@@ -318,7 +329,7 @@ class StructurePosterior:
     def _join_claims(self) -> Iterator[Claim]:
         joins = (*self.pairs.items(), *self.triples.items())
         for join, chance in sorted(joins, key=lambda item: (-item[1], item[0])):
-            names = tuple(self.names[one] for one in join)
+            names = tuple(self.names[variable] for variable in join)
             words = f"{', '.join(names[:-1])} and {names[-1]} interact"
             yield from stated("interaction", names, stated_chance(chance), words)
 

@@ -48,8 +48,7 @@ def _unit_columns(values: Array) -> Array:
     centred = values - values.mean(axis=0)
     lengths = np.sqrt((centred**2).sum(axis=0))
     varies = lengths > 1e-12 * np.sqrt((values**2).sum(axis=0))
-    found: Array = centred[:, varies] / lengths[varies]
-    return found
+    return centred[:, varies] / lengths[varies]
 
 
 def _ridge_hat(columns: Array) -> Array:
@@ -59,5 +58,4 @@ def _ridge_hat(columns: Array) -> Array:
     values = np.maximum(values, 0.0)
     present = values > 1e-10 * max(float(values[-1]), 1e-300)
     penalty = float(values[present].mean()) if present.any() else 1.0
-    hat: Array = (vectors * (values / (values + penalty))) @ vectors.T
-    return hat
+    return (vectors * (values / (values + penalty))) @ vectors.T

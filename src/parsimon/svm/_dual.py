@@ -56,30 +56,22 @@ class Dual:
         """Linear term in signed coordinates, shape (n,)."""
         return self.signs if self.linear is None else self.signs * self.linear
 
-    def objective(self, alpha: Array) -> Any:
-        """Return D of one solution (n,), a float, or of a population (k, n), shape (k,)."""
-        return self.value(alpha, (alpha * self.signs) @ self.kernel)
+    def objective(self, alpha: Array, products: Array | None = None) -> Any:
+        """Return D of one solution (n,), a float, or of a population (k, n), shape (k,).
 
-    def value(self, alpha: Array, products: Array) -> Any:
-        """Return D where ``products = (alpha * signs) @ kernel`` is known, in time O(k n)."""
+        In time O(k n) where ``products = (alpha * signs) @ kernel`` is known.
+        """
         beta = alpha * self.signs
+        products = beta @ self.kernel if products is None else products
         return np.sum(beta * (self.slope - 0.5 * products), axis=-1)
 
-    def gradient(self, alpha: Array) -> Array:
-        """Return the derivatives of D, of the shape of `alpha`."""
-        gradient: Array = self.signs * (self.slope - (alpha * self.signs) @ self.kernel)
-        return gradient
-
-    def gap(self, alpha: Array) -> float:
+    def gap(self, alpha: Array, residual: Array | None = None) -> float:
         """Return the largest violation of the optimality conditions, zero at an optimum.
 
         With the equality it is libsvm's m(alpha) - M(alpha), without it the largest component of
-        the projected gradient.
+        the projected gradient. The residual is ``slope - kernel @ (alpha * signs)``, if known.
         """
-        return self.gap_at(alpha, self.slope - self.scores(alpha))
-
-    def gap_at(self, alpha: Array, residual: Array) -> float:
-        """Return the gap where ``residual = slope - kernel @ (alpha * signs)`` is known."""
+        residual = self.slope - self.scores(alpha) if residual is None else residual
         can_rise, can_fall = self._can_move(alpha)
         highest = float(residual[can_rise].max(initial=-np.inf))
         lowest = float(residual[can_fall].min(initial=np.inf))
@@ -87,18 +79,15 @@ class Dual:
             return max(highest - lowest, 0.0) if np.isfinite(highest - lowest) else 0.0
         return max(highest, -lowest, 0.0)
 
-    def bias(self, alpha: Array) -> float:
+    def bias(self, alpha: Array, residual: Array | None = None) -> float:
         """Return the constant of the decision function.
 
         The mean of y_i - f(x_i) over the variables strictly between their bounds. If there are
         none: with the equality the middle of the interval that the bounds leave, as libsvm;
         without it the mean over the variables at zero, or else over all (the rule of the
-        implementation behind Mierswa 2009).
+        implementation behind Mierswa 2009). The residual is that of `gap`.
         """
-        return self.bias_at(alpha, self.slope - self.scores(alpha))
-
-    def bias_at(self, alpha: Array, residual: Array) -> float:
-        """Return the bias where ``residual = slope - kernel @ (alpha * signs)`` is known."""
+        residual = self.slope - self.scores(alpha) if residual is None else residual
         margin = AT_BOUND * self.upper
         free = (alpha > margin) & (alpha < self.upper - margin)
         if free.any():
@@ -156,9 +145,9 @@ class Solution:
         residual = dual.slope - products
         return cls(
             alpha,
-            dual.bias_at(alpha, residual),
-            float(dual.value(alpha, products)),
-            dual.gap_at(alpha, residual),
+            dual.bias(alpha, residual),
+            float(dual.objective(alpha, products)),
+            dual.gap(alpha, residual),
             n_steps,
             converged,
         )

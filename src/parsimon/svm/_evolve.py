@@ -83,7 +83,7 @@ class DualPoints:
     @classmethod
     def known(cls, dual: Dual, alpha: Array, products: Array) -> "DualPoints":
         """Make a population of points whose products are known."""
-        return cls(alpha, products, dual.value(alpha, products))
+        return cls(alpha, products, dual.objective(alpha, products))
 
     def changed(self, dual: Dual, parents: Indices, alpha: Array) -> "DualPoints":
         """Evaluate children, shape (m, n), of these parents, in O(n) for each changed variable."""
@@ -96,10 +96,6 @@ class DualPoints:
             else:
                 products[child] = (alpha[child] * dual.signs) @ dual.kernel
         return DualPoints.known(dual, alpha, products)
-
-    def chosen(self, places: Indices) -> "DualPoints":
-        """Return some of the points."""
-        return DualPoints(self.alpha[places], self.products[places], self.values[places])
 
     def joined(self, other: "DualPoints") -> "DualPoints":
         """Return the points of both."""
@@ -114,7 +110,8 @@ class DualPoints:
         order = np.argsort(-self.values, kind="stable")
         values: Array = self.values[order]
         new = np.append(True, values[:-1] - values[1:] > _SAME * np.abs(values[:-1]))
-        return self.chosen(order[new][:k])
+        kept = order[new][:k]
+        return DualPoints(self.alpha[kept], self.products[kept], self.values[kept])
 
 
 STRATEGIES = ("memetic", "gaussian", "switching", "hybrid", "swarm")
@@ -361,25 +358,34 @@ def _winners(n: int, k: int, rng: np.random.Generator) -> Indices:
     return drawn
 
 
-def evolve_as_printed(
-    dual: Dual, settings: EvolutionOptions, *, random_state: Seed = None
+def evolve(
+    dual: Dual, settings: EvolutionOptions, *, concave: bool = False, random_state: Seed = None
 ) -> EvolutionResult:
-    """Maximise a dual without the equality by an evolution strategy or a swarm.
-
-    Mierswa (2009), section 3.1: EvoSVM-G, -S, -H and PsoSVM.
-    """
-    found = _search(dual, settings, random_state)
-    return EvolutionResult(
-        np.clip(found.solution, 0.0, dual.upper),
-        found.history.best[:, 0],
-        found.n_iter,
-        found.n_evaluations,
-        0,
-        found.stopped_by,
+    """Maximise a dual by evolution."""
+    if settings.printed:
+        found = _search_as_printed(dual, settings, random_state)
+        best, history = np.clip(found.solution, 0.0, dual.upper), found.history.best[:, 0]
+        return EvolutionResult(
+            best, history, found.n_iter, found.n_evaluations, 0, found.stopped_by
+        )
+    limit = settings.time_limit
+    deadline = np.inf if limit is None else time.monotonic() + limit
+    options = SearchOptions(
+        settings.max_iter, time_limit=limit, stall=settings.stall, random_state=random_state
     )
+    return run(MemeticEvolution(dual, settings, concave, deadline), options)
 
 
-def _search(dual: Dual, settings: EvolutionOptions, random_state: Seed) -> SearchResult:
+_MUTATIONS: dict[str, Mutation] = {
+    # It looks every 100 generations, by which time most runs have stalled.
+    "gaussian": GaussianMutation(scale=0.1, adapt=OneFifthRule(interval=100)),
+    "switching": SwitchMutation(),
+    "hybrid": HybridMutation(),
+}
+
+
+def _search_as_printed(dual: Dual, settings: EvolutionOptions, random_state: Seed) -> SearchResult:
+    """Search by an evolution strategy or a swarm, without the equality (Mierswa 2009, 3.1)."""
     common: dict[str, Any] = {
         "population_size": settings.population_size,
         "max_iter": settings.max_iter,
@@ -392,7 +398,8 @@ def _search(dual: Dual, settings: EvolutionOptions, random_state: Seed) -> Searc
     }
     space = Box(np.zeros(len(dual)), dual.upper)
     if settings.strategy != "swarm":
-        return evolution_strategy(dual.objective, space, mutation=_mutation(settings), **common)
+        mutation = _MUTATIONS[settings.strategy]
+        return evolution_strategy(dual.objective, space, mutation=mutation, **common)
     return particle_swarm(
         dual.objective,
         space,
@@ -402,26 +409,3 @@ def _search(dual: Dual, settings: EvolutionOptions, random_state: Seed) -> Searc
         global_weight=1.0,
         **common,
     )
-
-
-def _mutation(settings: EvolutionOptions) -> Mutation:
-    if settings.strategy == "switching":
-        return SwitchMutation()
-    if settings.strategy == "hybrid":
-        return HybridMutation()
-    # It looks every 100 generations, by which time most runs have stalled.
-    return GaussianMutation(scale=0.1, adapt=OneFifthRule(interval=100))
-
-
-def evolve(
-    dual: Dual, settings: EvolutionOptions, *, concave: bool = False, random_state: Seed = None
-) -> EvolutionResult:
-    """Maximise a dual by evolution."""
-    if settings.strategy != "memetic":
-        return evolve_as_printed(dual, settings, random_state=random_state)
-    limit = settings.time_limit
-    deadline = np.inf if limit is None else time.monotonic() + limit
-    options = SearchOptions(
-        settings.max_iter, time_limit=limit, stall=settings.stall, random_state=random_state
-    )
-    return run(MemeticEvolution(dual, settings, concave, deadline), options)

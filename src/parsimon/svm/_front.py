@@ -38,7 +38,6 @@ from typing import Any
 
 import numpy as np
 
-from parsimon._checks import check_count, check_positive, check_probability
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.pareto import Box, Directions, SearchResult, UniformCrossover, hypervolume, nsga2
 from parsimon.pareto.run import Ending, SearchOptions, Standing, child_generator, run
@@ -162,9 +161,6 @@ class BlendCrossover:
     weights: Array | None = field(default=None, repr=False)
     rate: float = 0.9
 
-    def __post_init__(self) -> None:
-        check_probability("rate", self.rate)
-
     def __call__(
         self,
         first: AnyArray,
@@ -199,13 +195,6 @@ class AscentMutation:
     spread: float = 0.2
     sparsity: float = 0.25
     n_steps: int = 3
-
-    def __post_init__(self) -> None:
-        check_positive("least", self.least)
-        check_positive("most", self.most)
-        check_positive("spread", self.spread, or_zero=True)
-        check_probability("sparsity", self.sparsity)
-        check_count("n_steps", self.n_steps, least=0)
 
     def __call__(self, parents: AnyArray, space: Space, rng: np.random.Generator) -> AnyArray:
         before = prices(parents, self.problem.weights)
@@ -270,8 +259,7 @@ class VolumeGuide:
 
     def __call__(self, values: Array, levels: Indices) -> Array:
         """Return how late each row of its level would be given up, shape (n,)."""
-        width = np.where(self.worst > self.ideal, self.worst - self.ideal, 1.0)
-        scaled = (values - self.ideal) / width
+        scaled = self._scale(values)
         preference = np.zeros(len(values))
         for level in np.unique(levels):
             rows = np.flatnonzero(levels == level)
@@ -280,8 +268,10 @@ class VolumeGuide:
 
     def shortfall(self, values: Array) -> float:
         """Return minus the volume of a front, in shares of the box."""
-        width = np.where(self.worst > self.ideal, self.worst - self.ideal, 1.0)
-        return -hypervolume((values - self.ideal) / width, np.ones(2))
+        return -hypervolume(self._scale(values), np.ones(2))
+
+    def _scale(self, values: Array) -> Array:
+        return (values - self.ideal) / np.where(self.worst > self.ideal, self.worst - self.ideal, 1)
 
 
 def removal_order(values: Array) -> Indices:
@@ -493,17 +483,14 @@ class _ExactPath:
         )
 
 
-def dual_objectives(problem: MarginProblem, alpha: Array, *, balance: bool) -> Array:
+def dual_objectives(problem: MarginProblem, alpha: Array) -> Array:
     """Return the printed objectives of rows of dual variables, all to be maximised.
 
-    Shapes: alpha (k, n) -> (k, 3), or (k, 2) without the balance.
+    Shapes: alpha (k, n) -> (k, 3).
     """
     signed = alpha * problem.signs
     quadratic = -np.einsum("kn,kn->k", signed @ problem.kernel, signed)
-    columns = [quadratic, alpha.sum(axis=1)]
-    if balance:
-        columns.append(-np.abs(signed.sum(axis=1)))
-    return np.column_stack(columns)
+    return np.column_stack([quadratic, alpha.sum(axis=1), -np.abs(signed.sum(axis=1))])
 
 
 def evolve_printed(
@@ -511,7 +498,6 @@ def evolve_printed(
     *,
     n_points: int = 100,
     max_iter: int = 1000,
-    balance: bool = True,
     deadline: float | None = None,
     **run_options: Any,
 ) -> SearchResult:
@@ -521,7 +507,7 @@ def evolve_printed(
     variable is at most the weight of its row: another bound only rescales both axes.
     """
     return nsga2(
-        PrintedObjectives(problem, balance, problem.fingerprint),
+        PrintedObjectives(problem, problem.fingerprint),
         Box(0.0, problem.weights),
         start=np.zeros((n_points, len(problem.signs))),
         population_size=n_points,
@@ -529,7 +515,7 @@ def evolve_printed(
         crossover=UniformCrossover(rate=0.9),
         mutation=HybridMutation(),
         variant="mierswa",
-        names=DUAL_NAMES[: 3 if balance else 2],
+        names=DUAL_NAMES,
         maximise=True,
         chunk_size=3 * n_points,
         time_limit=time_until(deadline),
@@ -542,8 +528,7 @@ class PrintedObjectives:
     """The objectives as a function of a population; all begin alike, so `rows` tells the table."""
 
     problem: MarginProblem = field(repr=False)
-    balance: bool
     rows: str
 
     def __call__(self, alpha: Array) -> Array:
-        return dual_objectives(self.problem, alpha, balance=self.balance)
+        return dual_objectives(self.problem, alpha)

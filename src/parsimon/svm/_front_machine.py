@@ -8,10 +8,10 @@ that split.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -41,9 +41,9 @@ from parsimon.svm._front import (
     margin_terms,
     prices,
 )
-from parsimon.svm._gram import Gram, has_cholesky_factor
-from parsimon.svm._pairs import Slopes, fit_slopes, unseen_decisions
-from parsimon.svm.indefinite import Repair, repaired
+from parsimon.svm._gram import BinaryKernelMachine, Gram, fit_gram
+from parsimon.svm._pairs import Slopes, cross_fit_slopes, fit_slopes
+from parsimon.svm.indefinite import Definiteness, TrainingMatrix, training_matrix
 
 
 def loss_weights(rows: Rows, class_weight: Any, classes: AnyArray) -> Array:
@@ -96,7 +96,7 @@ def _has_slopes(model: "FrontSVC") -> bool:
     )
 
 
-class FrontSVC(ClassifierMixin, BaseEstimator):
+class FrontSVC(BinaryKernelMachine):
     """A support vector classifier for two classes at a given price C of the hinge loss.
 
     `ParetoSVC.select` returns one with the dual variables of a row of its front. Its own `fit`
@@ -133,12 +133,6 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
         self.class_weight = class_weight
         self.tol = tol
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.pairwise = is_precomputed(self)
-        return tags
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve the exact problem.
 
@@ -148,17 +142,25 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=np.float64)
         classes, codes, weights = two_classes(y, sample_weight)
         rows = merged_rows(X, codes, weights, merge=not is_precomputed(self))
-        gram = fitted_gram(self, X, rows)
+        gram = fit_gram(self, X, rows.places, rows.weights)
         with one_thread():
-            problem, repair = margin_problem(self, gram, rows, classes)
+            made = training_matrix(gram, "flip")
+            problem = margin_problem(self, made, rows, classes)
             dual = Dual(problem.kernel, problem.signs, float(self.C) * problem.weights)
             alpha = solve(dual, tol=self.tol).alpha[None]
-            basis = TrainedRows(gram, repair, rows, classes, X)
+            basis = TrainedRows(made.definiteness, made.map, rows, classes, X)
             bias, self.columns_ = describe_machines(problem, alpha)
             errors = self.columns_["training_error"]
             self.beats_constant_ = errs_less(errors, problem.constant_error)
             seen = problem.scores(alpha)[0] + bias[0]
-            slopes = _cross_fitted_slopes(dual, rows.weights, self.tol, otherwise=seen)
+
+            def machine(part: Dual, seed: np.random.SeedSequence) -> tuple[Array, float]:  # noqa: ARG001
+                found = solve(part, tol=self.tol).alpha
+                scores = part.scores(found)[None]
+                return found, float(best_bias(scores, part.signs, part.upper)[0])
+
+            seed = np.random.SeedSequence(0)
+            slopes = cross_fit_slopes(dual, rows.weights, machine, seed, seen=seen)
         return settle_machine(self, alpha[0], float(bias[0]), basis, slopes)
 
     def predict(self, X: Any) -> AnyArray:
@@ -181,25 +183,6 @@ class FrontSVC(ClassifierMixin, BaseEstimator):
         return np.column_stack((1.0 - positive, positive))
 
 
-def _cross_fitted_slopes(dual: Dual, counts: Array, tol: float, *, otherwise: Array) -> Slopes:
-    """Return slopes from machines of the same price that have not seen the rows.
-
-    If a class has a single row, none can be left out, and the decisions `otherwise` must do: the
-    targets of so few rows keep the probabilities far from 0 and 1.
-
-    Shapes: counts, otherwise (n,).
-    """
-
-    def machine(part: Dual, seed: np.random.SeedSequence) -> tuple[Array, float]:  # noqa: ARG001
-        alpha = solve(part, tol=tol).alpha
-        return alpha, float(best_bias(part.scores(alpha)[None], part.signs, part.upper)[0])
-
-    unseen = unseen_decisions(dual, counts, machine, np.random.SeedSequence(0))
-    decisions = otherwise if unseen is None else unseen
-    # C is in the bounds of all rows alike, so that they are weights up to a factor.
-    return fit_slopes(decisions, dual.signs, dual.upper * (counts.sum() / dual.upper.sum()))
-
-
 @dataclass(frozen=True, eq=False)
 class Expansion:
     """A function of new rows: kernels at some training rows, with coefficients, and a bias."""
@@ -217,20 +200,28 @@ class Expansion:
 
 @dataclass(frozen=True, eq=False)
 class TrainedRows:
-    """The training rows that dual variables belong to, and how new rows meet them."""
+    """The training rows that dual variables belong to, and how new rows meet them.
 
-    gram: Gram
-    repair: Repair | None
+    map (n, n): What similarities of new rows are multiplied with; None leaves them as they are.
+    """
+
+    definiteness: Definiteness
+    map: Array | None
     rows: Rows
     classes: AnyArray
     X: Array
 
+    @property
+    def gram(self) -> Gram:
+        """The kernel on these rows."""
+        return self.definiteness.gram
+
     def coefficients(self, alpha: Array) -> Array:
         """Return what similarities of new rows are multiplied with, of the shape of `alpha`."""
         signed = alpha * np.where(self.rows.y == 1, 1.0, -1.0)
-        if self.repair is None or self.repair.map is None:
+        if self.map is None:
             return signed
-        mapped: Array = signed @ self.repair.map.T
+        mapped: Array = signed @ self.map.T
         return mapped
 
 
@@ -250,31 +241,17 @@ def two_classes(y: Any, sample_weight: Any) -> tuple[AnyArray, Indices, Array]:
     return labels[present], np.searchsorted(present, codes), weights
 
 
-def fitted_gram(options: Any, X: Array, rows: Rows) -> Gram:
-    """Return the kernel on the merged rows."""
-    if is_precomputed(options):
-        whole = Gram.of("precomputed", options.gamma, X)
-        return whole if len(rows.places) == len(X) else whole.subset(rows.places)
-    return Gram.of(options.kernel, options.gamma, X[rows.places], weights=rows.weights)
-
-
 def margin_problem(
-    options: Any, gram: Gram, rows: Rows, classes: AnyArray
-) -> tuple[MarginProblem, Repair | None]:
-    """Return what machines are evaluated by, and the repair of the kernel if it needs one."""
-    matrix = gram.train
-    repair = None
-    if not (gram.is_psd or has_cholesky_factor(matrix)):
-        repair = repaired(matrix, "flip")
-        matrix = repair.train
-    signs = np.where(rows.y == 1, 1.0, -1.0)
+    options: Any, made: TrainingMatrix, rows: Rows, classes: AnyArray
+) -> MarginProblem:
+    """Return what machines are evaluated by."""
     weights = loss_weights(rows, options.class_weight, classes)
     if not (weights > 0).all():
         raise InvalidInputError(
             "A class has weight zero in class_weight, so that nothing is learnt of it; give it a "
             "positive weight."
         )
-    return MarginProblem(matrix, signs, weights), repair
+    return MarginProblem(made.matrix, np.where(rows.y == 1, 1.0, -1.0), weights)
 
 
 def settle_machine(
@@ -434,17 +411,6 @@ def list_rules(is_dual: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*_shown(is_dual), *more)))
 
 
-class Described(NamedTuple):
-    """The machines that a search found, and what rules may refer to.
-
-    constant: The place of the constant classifier.
-    """
-
-    machines: FrontMachines
-    figures: Figures
-    constant: int
-
-
 def machines_found(
     result: SearchResult,
     problem: MarginProblem,
@@ -453,17 +419,21 @@ def machines_found(
     *,
     template: FrontSVC,
     header: tuple[int, AnyArray | None],
-) -> Described:
-    """Return the machines that a search found, with the constant classifier among them."""
+) -> tuple[FrontMachines, Figures, int]:
+    """Return the machines that a search found, what rules may refer to, and the constant's place.
+
+    The constant classifier is always among them.
+    """
     searched = result.directions
     is_dual = searched.names == DUAL_NAMES
     alpha = np.concatenate([np.zeros((1, result.solutions.shape[1])), result.solutions])
     bias, columns = describe_machines(problem, alpha, is_dual=is_dual)
     if is_dual:
-        table = dual_objectives(problem, alpha, balance=True)
+        table = dual_objectives(problem, alpha)
         columns = {**dict(zip(DUAL_NAMES, table.T, strict=True)), **columns}
     if holdout is not None:
-        columns["holdout_error"] = _holdout_errors(holdout, basis, alpha, bias)
+        decisions = basis.coefficients(alpha) @ holdout.between.T + bias[:, None]
+        columns["holdout_error"] = error_rates(decisions, holdout.signs, holdout.weights)
     # Only the objectives of the search decide; the other columns come with their rows.
     pair = np.column_stack([columns[name] for name in searched.names]) * searched.sign
     kept = np.flatnonzero(nondominated_rows(pair, keep_ties=False))
@@ -478,7 +448,7 @@ def machines_found(
     errors = columns["training_error" if holdout is None else "holdout_error"]
     better = errs_less(errors, errors[0])[order]
     figures = measure_front(ordered, better, is_dual=is_dual, n_holdout=machines.n_holdout)
-    return Described(machines, figures, int(np.argmax(order == 0)))
+    return machines, figures, int(np.argmax(order == 0))
 
 
 def describe_machines(
@@ -528,11 +498,4 @@ def errs_less(errors: Array, baseline: float) -> Mask:
 
 def _reference_bias(problem: MarginProblem, alpha: Array, scores: Array) -> Array:
     dual = Dual(problem.kernel, problem.signs, problem.weights, equality=False)
-    return np.array(
-        [dual.bias_at(*pair) for pair in zip(alpha, problem.signs - scores, strict=True)]
-    )
-
-
-def _holdout_errors(holdout: Holdout, basis: TrainedRows, alpha: Array, bias: Array) -> Array:
-    decisions = basis.coefficients(alpha) @ holdout.between.T + bias[:, None]
-    return error_rates(decisions, holdout.signs, holdout.weights)
+    return np.array([dual.bias(*pair) for pair in zip(alpha, problem.signs - scores, strict=True)])

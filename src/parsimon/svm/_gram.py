@@ -1,18 +1,18 @@
 """Kernel matrices of training rows and of new rows, and what classifier and regressor do with them.
 
-`Gram` is a kernel, whatever it was given as, and the rows it was fitted on. `training_matrix` makes
-the matrix to train on, repaired if it has negative eigenvalues and that was asked for; `fit_dual`
-solves one dual on it; the warnings at the end say where a fit stopped early or came out inverted.
+`Gram` is a kernel, whatever it was given as, and the rows it was fitted on. `fit_dual` solves one
+dual on the matrix that `indefinite.training_matrix` makes of it; `EvolutionaryMachine` is what
+classifier and regressor keep of their fits.
 """
 
 import warnings
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import (
     check_choice,
@@ -21,6 +21,7 @@ from parsimon._checks import (
     is_precomputed,
     warn_of_units,
 )
+from parsimon._data import validate_data
 from parsimon._random import Seed
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError, InvertedPredictionWarning
@@ -28,7 +29,7 @@ from parsimon.kernels import Kernel
 from parsimon.kernels.adapters import as_kernel
 from parsimon.svm._dual import Dual, Solution
 from parsimon.svm._evolve import EvolutionOptions, EvolutionResult, evolve
-from parsimon.svm.indefinite import REPAIRS, TOLERANCE, KernelSpectrum, kernel_spectrum, repaired
+from parsimon.svm.indefinite import REPAIRS, How, TrainingMatrix
 
 _ASYMMETRY = 1e-8
 
@@ -71,7 +72,8 @@ class Gram:
             return cls(kernel, X, is_psd=False)
         if isinstance(kernel, str):
             warn_of_units(X, stacklevel=5)
-            width = _weighted_scale(X, weights) if _is_scale(gamma) else gamma
+            is_scale = isinstance(gamma, str) and gamma == "scale"
+            width = _weighted_scale(X, weights) if is_scale else gamma
             made = as_kernel(kernel, gamma=width, X=X)
             return cls(made, X, is_psd=made.is_psd)
         if isinstance(kernel, Kernel):
@@ -114,10 +116,6 @@ class Gram:
         return Gram(self.kernel, self.rows[np.ix_(chosen, chosen)], self.is_psd, places)
 
 
-def _is_scale(gamma: Any) -> bool:
-    return isinstance(gamma, str) and gamma == "scale"
-
-
 def _weighted_scale(X: Array, weights: Array | None) -> float:
     """Return SVC's "scale" for a table in which each row is there `weights` times."""
     share = None if weights is None else np.repeat(weights[:, None], X.shape[1], axis=1)
@@ -146,113 +144,18 @@ def _finite(matrix: Array) -> Array:
     return matrix
 
 
-_DONE = ("concave", "stall", "max_iter", "time_limit", "interrupt")
-_DID = {
-    "native": "it was used as it is, and the dual searched for its highest stationary point",
-    "clip": "they were set to zero",
-    "flip": "they were made positive",
-    "shift": "the size of the smallest was added to the diagonal",
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Definiteness:
-    """Whether a kernel matrix has negative eigenvalues, and what was done about them.
-
-    gram: The matrix is computed from it when it is asked for again.
-    spectrum: None where the matrix is positive semi-definite and nobody has asked for
-        eigenvalues yet.
-    repair: "none": there was nothing to repair.
-    """
-
-    gram: Gram
-    spectrum: KernelSpectrum | None
-    repair: str
-
-    @cached_property
-    def measured(self) -> KernelSpectrum:
-        """The spectrum of the matrix as it was given."""
-        return kernel_spectrum(self.gram.train) if self.spectrum is None else self.spectrum
-
-    def sentence(self) -> str:
-        """Return in words what was seen and done."""
-        spectrum = self.measured
-        if self.repair == "none":
-            return (
-                "The kernel matrix is positive semi-definite "
-                f"(smallest eigenvalue {spectrum.smallest:.3g}); nothing was repaired."
-            )
-        return (
-            f"The kernel matrix is indefinite: {spectrum.n_negative} of "
-            f"{len(spectrum.eigenvalues)} eigenvalues are negative "
-            f"({100 * spectrum.negative_mass:.2g} % of the mass, the smallest "
-            f"{spectrum.smallest:.3g}); {_DID[self.repair]}."
-        )
-
-
-class TrainingMatrix(NamedTuple):
-    """A kernel matrix to train on.
-
-    matrix (n, n): Repaired if that was asked for.
-    concave: Whether `matrix` has no negative eigenvalues.
-    map (n, n): What similarities of new rows are multiplied with.
-    """
-
-    gram: Gram
-    matrix: Array
-    concave: bool
-    map: Array | None
-    definiteness: Definiteness
-
-    def expansion(self, coefficients: Array) -> tuple[Gram, Array, Indices]:
-        """Return the rows that a prediction needs, with their coefficients and numbers.
-
-        Shapes: coefficients (n, k).
-        """
-        mapped = coefficients if self.map is None else self.map @ coefficients
-        used = np.flatnonzero(mapped.any(axis=1))
-        return self.gram.subset(used), mapped[used], used
-
-
-def training_matrix(estimator: Any, X: Array, places: Indices, weights: Array) -> TrainingMatrix:
-    """Return the kernel matrix of some rows, as the options of an estimator ask for.
+def fit_gram(options: Any, X: Array, places: Indices, weights: Array) -> Gram:
+    """Return the kernel that options name, on some of the rows; equal rows are merged to weights.
 
     Shapes: X (n_given, d), places (n,), weights (n,).
     """
-    kernel_options = (estimator.kernel, estimator.gamma)
-    if is_precomputed(estimator):
-        whole = Gram.of(*kernel_options, X)
-        gram = whole if len(places) == len(X) else whole.subset(places)
-    else:
-        gram = Gram.of(*kernel_options, X[places], weights=weights)
-    how = check_choice("indefinite", estimator.indefinite, REPAIRS)
-    matrix = gram.train
-    if gram.is_psd or has_cholesky_factor(matrix):
-        return TrainingMatrix(gram, matrix, True, None, Definiteness(gram, None, "none"))
-    repair = repaired(matrix, how)
-    definite = repair.spectrum.is_psd
-    seen = Definiteness(gram, repair.spectrum, "none" if definite else how)
-    return TrainingMatrix(gram, repair.train, definite or how != "native", repair.map, seen)
+    if is_precomputed(options):
+        whole = Gram.of(options.kernel, options.gamma, X)
+        return whole if len(places) == len(X) else whole.subset(places)
+    return Gram.of(options.kernel, options.gamma, X[places], weights=weights)
 
 
-def has_cholesky_factor(matrix: Array) -> bool:
-    """Return whether it is surely positive semi-definite, at a fifth of the spectrum's time."""
-    largest = float(np.diagonal(matrix).max())
-    if largest <= 0:
-        return False
-    raised = matrix + TOLERANCE * largest * np.eye(len(matrix))
-    return bool(dpotrf(raised, lower=1, overwrite_a=1)[1] == 0)
-
-
-def settings_of(estimator: Any) -> EvolutionOptions:
-    """Return the checked settings of an estimator's evolution."""
-    return EvolutionOptions.of(
-        estimator.strategy,
-        max_iter=estimator.max_iter,
-        stall=estimator.stall,
-        tol=estimator.tol,
-        time_limit=estimator.time_limit,
-    )
+_DONE = ("concave", "stall", "max_iter", "time_limit", "interrupt")
 
 
 def box_size(C: Any, matrix: Array, weights: Array) -> float:
@@ -277,25 +180,25 @@ class FittedDual(NamedTuple):
     """A dual with its solution and how it was found.
 
     inverted: Whether the machine is against the labels, which an indefinite kernel may bring about.
+    slopes: Of its probabilities, if they were asked for.
     """
 
     solution: Solution
     evolved: EvolutionResult
-    inverted: bool = False
+    inverted: bool
+    slopes: Any = None
 
 
 def fit_dual(dual: Dual, settings: EvolutionOptions, concave: bool, seed: Seed) -> FittedDual:
     """Evolve a dual and measure what was found."""
     evolved = evolve(dual, settings, concave=concave, random_state=seed)
-    measured = Solution.of(dual, evolved.alpha, n_steps=evolved.n_steps, converged=True)
+    found = Solution.of(dual, evolved.alpha, n_steps=evolved.n_steps, converged=True)
     # Rounding of the scores hides smaller gaps, as in `_dual.climb`.
     size = float(np.abs(dual.slope).max()) + float(np.abs(dual.scores(evolved.alpha)).max())
-    reached = measured.gap <= max(1.01 * settings.tol, 1e-12 * size)
+    reached = settings.printed or found.gap <= max(1.01 * settings.tol, 1e-12 * size)
     done = evolved.stopped_by in ("concave", "stall", "max_iter")
-    converged = done and (reached or settings.strategy != "memetic")
-    values = (measured.alpha, measured.bias, measured.objective, measured.gap, measured.n_steps)
-    inverted = not concave and _is_inverted(dual, measured)
-    return FittedDual(Solution(*values, converged=converged), evolved, inverted)
+    inverted = not concave and _is_inverted(dual, found)
+    return FittedDual(replace(found, converged=done and reached), evolved, inverted)
 
 
 def _is_inverted(dual: Dual, solution: Solution) -> bool:
@@ -314,30 +217,96 @@ def _is_inverted(dual: Dual, solution: Solution) -> bool:
     return float(weights @ (centred * function)) < 0.0
 
 
-def worst_reason(fits: list[FittedDual]) -> str:
-    """Return why the fits ended, the least welcome reason if they differ."""
-    return max((fit.evolved.stopped_by for fit in fits), key=_DONE.index)
+class KernelMachine(BaseEstimator):
+    """A machine whose rows may be similarities, which are then cut on both sides into folds."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = is_precomputed(self)
+        return tags
 
 
-def warn_unless_converged(fits: list[FittedDual]) -> None:
-    """Warn the caller of an estimator's `fit` if some of its fits stopped early."""
-    gaps = [fit.solution.gap for fit in fits if not fit.solution.converged]
-    if gaps:
-        of_how_many = f" for {len(gaps)} of {len(fits)} pairs of classes" if len(fits) > 1 else ""
-        warnings.warn(
-            f"The fit did not converge{of_how_many}: the optimality conditions are violated by "
-            f"up to {max(gaps):.3g}. Scale the columns, lower C, or raise time_limit.",
-            ConvergenceWarning,
-            stacklevel=4,
+class BinaryKernelMachine(ClassifierMixin, KernelMachine):
+    """A classifier of two classes."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class EvolutionaryMachine(KernelMachine):
+    """What classifier and regressor keep of their fits, and say of them."""
+
+    strategy: str
+    objective_: Any
+    intercept_: Array
+    support_: Indices
+    _expansion: Gram
+    _coefficients: Array
+
+    @property
+    def smallest_eigenvalue_(self) -> float:
+        """Smallest eigenvalue of the kernel matrix of the training rows."""
+        check_is_fitted(self)
+        return self._definiteness.measured.smallest
+
+    def summary(self) -> str:
+        """Return in words what was fitted, how well, and what was done about the kernel."""
+        check_is_fitted(self)
+        n, objective = len(self._definiteness.gram.rows), float(np.sum(self.objective_))
+        return (
+            f"{len(self.support_)} of {n} distinct rows are support vectors. The dual objective is "
+            f"{objective:.6g}, its optimality conditions violated by {self.gap_:.2g} at most; "
+            f"strategy {self.strategy}, stopped by {self.stopped_by_}. "
+            f"{self._definiteness.sentence()}"
         )
 
-
-def warn_if_inverted(inverted: bool) -> None:
-    """Warn the caller of an estimator's `fit` if its machine is worse than guessing."""
-    if inverted:
-        warnings.warn(
-            "On this indefinite kernel matrix, taken as it is, the machine predicts worse than "
-            'guessing on its own training rows; use indefinite="flip" or "clip".',
-            InvertedPredictionWarning,
-            stacklevel=4,
+    def _options(self) -> tuple[EvolutionOptions, How]:
+        """Return the settings of the evolution, and what to do with negative eigenvalues."""
+        options: Any = self
+        settings = EvolutionOptions.of(
+            options.strategy,
+            max_iter=options.max_iter,
+            stall=options.stall,
+            tol=options.tol,
+            time_limit=options.time_limit,
         )
+        return settings, check_choice("indefinite", options.indefinite, REPAIRS)
+
+    def _decide(self, X: Any) -> Array:
+        """Return what the machines say of new rows, shape (m,) or (m, n_machines)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        decisions: Array = self._expansion.between(X) @ self._coefficients + self.intercept_
+        return decisions
+
+    def _store_fits(self, made: TrainingMatrix, fits: list[FittedDual]) -> None:
+        """Keep how fits went, and of which kernel matrix; the least welcome ending of several."""
+        self.gap_ = max(fit.solution.gap for fit in fits)
+        self.converged_ = all(fit.solution.converged for fit in fits)
+        self.inverted_ = any(fit.inverted for fit in fits)
+        self.history_ = tuple(fit.evolved.history for fit in fits)
+        self.n_iter_ = max(len(history) for history in self.history_)
+        self.stopped_by_ = max((fit.evolved.stopped_by for fit in fits), key=_DONE.index)
+        self._definiteness, self.repair_ = made.definiteness, made.definiteness.repair
+        self.kernel_ = made.gram.kernel
+
+    def _warn(self, fits: list[FittedDual]) -> None:
+        """Warn the caller of `fit` of fits that stopped early, or are worse than guessing."""
+        gaps = [fit.solution.gap for fit in fits if not fit.solution.converged]
+        if gaps:
+            which = f" for {len(gaps)} of {len(fits)} pairs of classes" if len(fits) > 1 else ""
+            warnings.warn(
+                f"The fit did not converge{which}: the optimality conditions are violated by "
+                f"up to {max(gaps):.3g}. Scale the columns, lower C, or raise time_limit.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        if self.inverted_:
+            warnings.warn(
+                "On this indefinite kernel matrix, taken as it is, the machine predicts worse than "
+                'guessing on its own training rows; use indefinite="flip" or "clip".',
+                InvertedPredictionWarning,
+                stacklevel=4,
+            )

@@ -14,9 +14,8 @@ probabilities are moved, where they must be, to the nearest ones that prefer the
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -217,62 +216,34 @@ def agreeing(probabilities: Array, winners: Indices) -> Array:
 _N_FOLDS = 5
 
 
-@dataclass(frozen=True, eq=False)
-class PairwiseProblem:
-    """Rows of several classes and the kernel matrix among them.
-
-    Shapes: kernel (n, n).
-
-    codes (n,): Classes, counted from 0.
-    upper (n,): Bounds of the dual variables.
-    concave: Whether the kernel matrix has no negative eigenvalues.
-    counts (n,): How many given rows each stands for.
-    """
-
-    kernel: Array
-    codes: Indices
-    upper: Array
-    n_classes: int
-    concave: bool
-    counts: Array
-
-    def duals(self, *, equality: bool) -> Iterator[Dual]:
-        """Yield the dual of each pair, in the order of `pair_classes`."""
-        for pair in pair_classes(self.n_classes):
-            own = pair.rows(self.codes)
-            whole = len(own) == len(self.codes)
-            kernel = self.kernel if whole else self.kernel[np.ix_(own, own)]
-            yield Dual(kernel, pair.signs(self.codes[own]), self.upper[own], equality=equality)
-
-
-class PairFit(NamedTuple):
-    """The machine of one pair of classes.
-
-    slopes: Of its probabilities, if they were asked for.
-    """
-
-    dual: FittedDual
-    slopes: Slopes | None
-
-
 def fit_pairs(
-    problem: PairwiseProblem,
+    kernel: Array,
+    codes: Indices,
+    upper: Array,
     settings: EvolutionOptions,
+    concave: bool,
     seed: np.random.SeedSequence,
     *,
-    probability: bool = False,
+    counts: Array | None = None,
     n_jobs: int | None = None,
-) -> list[PairFit]:
-    """Fit every pair of classes, with chance of its own."""
-    duals = problem.duals(equality=not settings.printed)
-    children = seed.spawn(len(pair_classes(problem.n_classes)))
-    counts = [problem.counts[pair.rows(problem.codes)] for pair in pair_classes(problem.n_classes)]
-    calls = (
-        (dual, settings, problem.concave, child, own if probability else None)
-        for dual, child, own in zip(duals, children, counts, strict=True)
-    )
-    with Workers(1 if problem.n_classes == 2 else n_jobs) as workers:
-        return list(workers.map(fit_pair, calls))
+) -> list[FittedDual]:
+    """Fit the machine of every pair of classes, with chance of its own.
+
+    There are probabilities if it is said how many given rows each stands for.
+
+    Shapes: kernel (n, n), codes, upper, counts (n,).
+    """
+    pairs = pair_classes(int(codes.max()) + 1)
+
+    def calls() -> Iterator[tuple[Any, ...]]:
+        for pair, child in zip(pairs, seed.spawn(len(pairs)), strict=True):
+            own = pair.rows(codes)
+            part = kernel if len(own) == len(codes) else kernel[np.ix_(own, own)]
+            dual = Dual(part, pair.signs(codes[own]), upper[own], equality=not settings.printed)
+            yield dual, settings, concave, child, None if counts is None else counts[own]
+
+    with Workers(1 if len(pairs) == 1 else n_jobs) as workers:
+        return list(workers.map(fit_pair, calls()))
 
 
 def fit_pair(
@@ -281,41 +252,42 @@ def fit_pair(
     concave: bool,
     seed: np.random.SeedSequence,
     counts: Array | None,
-) -> PairFit:
+) -> FittedDual:
     """Fit one pair of classes, with probabilities if it is known how many rows each stands for."""
     own, folds = seed.spawn(2)
     fitted = fit_dual(dual, settings, concave, own)
     if counts is None:
-        return PairFit(fitted, None)
-    decisions = cross_fitted(dual, counts, settings, concave, folds)
-    if decisions is None:
-        decisions = dual.scores(fitted.solution.alpha, fitted.solution.bias)
-    # C is in the bounds of all rows alike, so that they are weights up to a factor.
-    weights = dual.upper * (counts.sum() / dual.upper.sum())
-    return PairFit(fitted, fit_slopes(decisions, dual.signs, weights))
-
-
-def cross_fitted(
-    dual: Dual,
-    counts: Array,
-    settings: EvolutionOptions,
-    concave: bool,
-    seed: np.random.SeedSequence,
-) -> Array | None:
-    """Return decisions about every row by evolved machines that have not seen it; None as below."""
+        return fitted
 
     def machine(part: Dual, child: np.random.SeedSequence) -> tuple[Array, float]:
         found = fit_dual(part, settings, concave, child).solution
         return found.alpha, found.bias
 
-    return unseen_decisions(dual, counts, machine, seed)
+    seen = dual.scores(fitted.solution.alpha, fitted.solution.bias)
+    return fitted._replace(slopes=cross_fit_slopes(dual, counts, machine, folds, seen=seen))
+
+
+Machine = Callable[[Dual, np.random.SeedSequence], tuple[Array, float]]
+
+
+def cross_fit_slopes(
+    dual: Dual, counts: Array, machine: Machine, seed: np.random.SeedSequence, *, seen: Array
+) -> Slopes:
+    """Return slopes fitted to decisions of machines that have not seen the rows.
+
+    If a class has a single row, none can be left out, and the decisions `seen` must do: the
+    targets of so few rows keep the probabilities far from 0 and 1.
+
+    Shapes: counts, seen (n,).
+    """
+    unseen = unseen_decisions(dual, counts, machine, seed)
+    # C is in the bounds of all rows alike, so that they are weights up to a factor.
+    weights = dual.upper * (counts.sum() / dual.upper.sum())
+    return fit_slopes(seen if unseen is None else unseen, dual.signs, weights)
 
 
 def unseen_decisions(
-    dual: Dual,
-    counts: Array,
-    machine: Callable[[Dual, np.random.SeedSequence], tuple[Array, float]],
-    seed: np.random.SeedSequence,
+    dual: Dual, counts: Array, machine: Machine, seed: np.random.SeedSequence
 ) -> Array | None:
     """Return decisions about every row by machines that have not seen it, in five folds.
 

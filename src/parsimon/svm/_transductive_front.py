@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from parsimon._checks import check_positive
 from parsimon._typing import AnyArray, Array
 from parsimon.pareto import Box, SearchResult, UniformCrossover, nondominated, nsga2
 from parsimon.pareto.space import Space
@@ -111,10 +110,6 @@ class ScaleMutation:
 
     spread: float = 0.3
     shift: float = 0.1
-
-    def __post_init__(self) -> None:
-        check_positive("spread", self.spread, or_zero=True)
-        check_positive("shift", self.shift, or_zero=True)
 
     def __call__(
         self,

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, is_precomputed
 from parsimon._data import check_classes, class_weights, merged_rows, row_weights, validate_data
@@ -19,18 +18,8 @@ from parsimon._interrupts import stoppable
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array
-from parsimon.svm._gram import (
-    TrainingMatrix,
-    box_size,
-    settings_of,
-    training_matrix,
-    warn_if_inverted,
-    warn_unless_converged,
-    worst_reason,
-)
+from parsimon.svm._gram import EvolutionaryMachine, FittedDual, box_size, fit_gram
 from parsimon.svm._pairs import (
-    PairFit,
-    PairwiseProblem,
     agreeing,
     coupled,
     fit_pairs,
@@ -38,6 +27,7 @@ from parsimon.svm._pairs import (
     shown_coefficients,
     votes_and_margins,
 )
+from parsimon.svm.indefinite import TrainingMatrix, training_matrix
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -46,7 +36,7 @@ def _has_probabilities(estimator: Any) -> bool:
     raise AttributeError("predict_proba needs probability=True when the estimator is made.")
 
 
-class EvolutionarySVC(ClassifierMixin, BaseEstimator):
+class EvolutionarySVC(ClassifierMixin, EvolutionaryMachine):
     """Support vector machine for classification, its dual solved by evolution.
 
     The default strategy combines evolution with exact local steps: on a positive semi-definite
@@ -192,11 +182,6 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self)
-        return tags
-
     @stoppable
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve the dual of every pair of classes.
@@ -215,7 +200,7 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
         EvolutionarySVC
             Itself.
         """
-        settings = settings_of(self)
+        settings, how = self._options()
         check_choice("probability", self.probability, (True, False))
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
         X, y = validate_data(self, X, y, dtype=np.float64)
@@ -230,21 +215,20 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
         # The matrices are small: more threads would take longer, and change the last digits.
         with one_thread():
             counts = rows.weights / factors[rows.places]
-            made = training_matrix(self, X, rows.places, counts)
+            made = training_matrix(fit_gram(self, X, rows.places, counts), how)
             self.C_ = box_size(self.C, made.matrix, counts)
-            problem = PairwiseProblem(
-                made.matrix, own_codes, self.C_ * rows.weights, len(present), made.concave, counts
-            )
             fits = fit_pairs(
-                problem,
+                made.matrix,
+                own_codes,
+                self.C_ * rows.weights,
                 settings,
+                made.concave,
                 seed_sequence(self.random_state),
-                probability=self.probability,
+                counts=counts if self.probability else None,
                 n_jobs=self.n_jobs,
             )
             self._store(X, made, fits, own_codes, rows.places)
-        warn_unless_converged([fit.dual for fit in fits])
-        warn_if_inverted(self.inverted_)
+        self._warn(fits)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -252,7 +236,7 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
 
         Of classes with as many votes it is the one with the greatest margins.
         """
-        winners = self._winners(self._decisions(X))
+        winners = self._winners(self._decide(X))
         return self.classes_[winners]
 
     def decision_function(self, X: Any) -> Array:
@@ -262,7 +246,7 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
         votes, and margins among equals; or under "ovo" the decision of each pair, above zero for
         its first class, shape (m, n_pairs).
         """
-        decisions = self._decisions(X)
+        decisions = self._decide(X)
         if len(self.classes_) == 2:
             return decisions[:, 0]
         if self.decision_function_shape == "ovo":
@@ -275,7 +259,7 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
 
         The greatest in a row is always that of the class that `predict` returns.
         """
-        decisions = self._decisions(X)
+        decisions = self._decide(X)
         pairwise = np.column_stack(
             [
                 slopes.probability(decision)
@@ -293,59 +277,27 @@ class EvolutionarySVC(ClassifierMixin, BaseEstimator):
             logarithms: Array = np.log(self.predict_proba(X))
         return logarithms
 
-    @property
-    def smallest_eigenvalue_(self) -> float:
-        """Smallest eigenvalue of the kernel matrix of the training rows."""
-        check_is_fitted(self)
-        return self._definiteness.measured.smallest
-
-    def summary(self) -> str:
-        """Return in words what was fitted, how well, and what was done about the kernel."""
-        check_is_fitted(self)
-        n = len(self._definiteness.gram.rows)
-        objective = float(np.sum(self.objective_))
-        return (
-            f"{len(self.support_)} of {n} distinct rows are support vectors. The dual objective is "
-            f"{objective:.6g}, its optimality conditions violated by {self.gap_:.2g} at most; "
-            f"strategy {self.strategy}, stopped by {self.stopped_by_}. "
-            f"{self._definiteness.sentence()}"
-        )
-
-    def _decisions(self, X: Any) -> Array:
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        decisions: Array = self._expansion.between(X) @ self._coefficients + self.intercept_
-        return decisions
-
     def _winners(self, decisions: Array) -> Any:
         if len(self.classes_) == 2:
             return (decisions[:, 0] > 0).astype(np.intp)
         return votes_and_margins(decisions, len(self.classes_)).argmax(axis=1)
 
     def _store(
-        self, X: Array, made: TrainingMatrix, fits: list[PairFit], codes: Any, places: Any
+        self, X: Array, made: TrainingMatrix, fits: list[FittedDual], codes: Any, places: Any
     ) -> None:
         n_classes = len(self.classes_)
         coefficients = np.zeros((len(codes), len(fits)))
         for column, (pair, fit) in enumerate(zip(pair_classes(n_classes), fits, strict=True)):
             own = pair.rows(codes)
-            coefficients[own, column] = fit.dual.solution.alpha * pair.signs(codes[own])
+            coefficients[own, column] = fit.solution.alpha * pair.signs(codes[own])
         chosen, self.dual_coef_, self.n_support_ = shown_coefficients(
             coefficients, codes, places, n_classes
         )
         self.support_ = places[chosen]
         self.support_vectors_ = X[self.support_][: 0 if is_precomputed(self) else None]
-        solutions = [fit.dual.solution for fit in fits]
-        self.intercept_ = np.array([solution.bias for solution in solutions])
-        objectives = np.array([solution.objective for solution in solutions])
+        self.intercept_ = np.array([fit.solution.bias for fit in fits])
+        objectives = np.array([fit.solution.objective for fit in fits])
         self.objective_ = float(objectives[0]) if n_classes == 2 else objectives
-        self.gap_ = max(solution.gap for solution in solutions)
-        self.history_ = tuple(fit.dual.evolved.history for fit in fits)
-        self.n_iter_ = max(len(history) for history in self.history_)
-        self.stopped_by_ = worst_reason([fit.dual for fit in fits])
-        self.converged_ = all(solution.converged for solution in solutions)
-        self.inverted_ = any(fit.dual.inverted for fit in fits)
-        self._definiteness, self.repair_ = made.definiteness, made.definiteness.repair
-        self.kernel_ = made.gram.kernel
+        self._store_fits(made, fits)
         self._expansion, self._coefficients, _ = made.expansion(coefficients)
         self._slopes = tuple(fit.slopes for fit in fits if fit.slopes is not None)

@@ -4,22 +4,26 @@ With a negative eigenvalue there is no feature space in which the margin is meas
 is no longer concave. `kernel_spectrum` shows by how much and its `plot` draws it; `repaired` gives
 the matrix with absolute eigenvalues ("flip"), the nearest matrix ("clip") or a raised diagonal
 ("shift"), each with the linear map that new rows need so that training and prediction see the same
-similarity.
+similarity. `training_matrix` does that where it was asked for and is needed.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, eigvalsh
+from scipy.linalg.lapack import dpotrf
 
 from parsimon._checks import check_choice, check_count, check_positive, finite_matrix
 from parsimon._style import BLUE, GREY, VERMILION, figure_style, new_axes
-from parsimon._typing import Array
+from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from parsimon.svm._gram import Gram
 
 How = Literal["native", "clip", "flip", "shift"]
 REPAIRS = ("native", "clip", "flip", "shift")
@@ -55,29 +59,17 @@ class KernelSpectrum:
         return plot_spectrum(self, ax=ax, n_shown=n_shown)
 
 
-@dataclass(frozen=True, eq=False)
-class Repair:
+class Repair(NamedTuple):
     """A kernel matrix made positive semi-definite, or left as it is.
 
-    how: What was asked for.
     train (n, n): The matrix to train on.
     spectrum: Of the matrix as it was.
     map (n, n): What similarities of new rows are multiplied with; None leaves them as they are.
     """
 
-    how: How
     train: Array
     spectrum: KernelSpectrum
     map: Array | None = None
-
-    @property
-    def changed(self) -> bool:
-        """Whether the matrix was changed at all."""
-        return self.how != "native" and not self.spectrum.is_psd
-
-    def between(self, K_new: Array) -> Array:
-        """Return the similarities of new rows, shape (m, n), in the repaired geometry."""
-        return K_new if self.map is None else K_new @ self.map
 
 
 def kernel_spectrum(K: Any, *, tol: float = TOLERANCE) -> KernelSpectrum:
@@ -124,15 +116,15 @@ def repaired(K: Array, how: How, *, tol: float = TOLERANCE) -> Repair:
     if how in ("native", "shift"):
         spectrum = kernel_spectrum(matrix, tol=tol)
         if how == "native" or spectrum.is_psd:
-            return Repair(how, matrix, spectrum)
-        return Repair(how, matrix - spectrum.smallest * np.eye(len(matrix)), spectrum)
+            return Repair(matrix, spectrum)
+        return Repair(matrix - spectrum.smallest * np.eye(len(matrix)), spectrum)
     values, vectors = eigh(matrix)
     spectrum = _measured(values, tol)
     if spectrum.is_psd:
-        return Repair(how, matrix, spectrum)
+        return Repair(matrix, spectrum)
     factors = np.where(values > 0, 1.0, 0.0 if how == "clip" else -1.0)
     train = (vectors * (values * factors)) @ vectors.T
-    return Repair(how, 0.5 * (train + train.T), spectrum, (vectors * factors) @ vectors.T)
+    return Repair(0.5 * (train + train.T), spectrum, (vectors * factors) @ vectors.T)
 
 
 def checked_square(K: Any) -> Array:
@@ -155,6 +147,93 @@ def _measured(ascending: Array, tol: float) -> KernelSpectrum:
     total = float(sizes.sum())
     mass = float(sizes[negative].sum()) / total if total > 0 else 0.0
     return KernelSpectrum(ascending[::-1].copy(), int(np.count_nonzero(negative)), mass)
+
+
+_DID = {
+    "native": "it was used as it is, and the dual searched for its highest stationary point",
+    "clip": "they were set to zero",
+    "flip": "they were made positive",
+    "shift": "the size of the smallest was added to the diagonal",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Definiteness:
+    """Whether a kernel matrix has negative eigenvalues, and what was done about them.
+
+    gram: The matrix is computed from it when it is asked for again.
+    spectrum: None where the matrix is positive semi-definite and nobody has asked for
+        eigenvalues yet.
+    repair: "none": there was nothing to repair.
+    """
+
+    gram: "Gram"
+    spectrum: KernelSpectrum | None
+    repair: str
+
+    @cached_property
+    def measured(self) -> KernelSpectrum:
+        """The spectrum of the matrix as it was given."""
+        return kernel_spectrum(self.gram.train) if self.spectrum is None else self.spectrum
+
+    def sentence(self) -> str:
+        """Return in words what was seen and done."""
+        spectrum = self.measured
+        if self.repair == "none":
+            return (
+                "The kernel matrix is positive semi-definite "
+                f"(smallest eigenvalue {spectrum.smallest:.3g}); nothing was repaired."
+            )
+        return (
+            f"The kernel matrix is indefinite: {spectrum.n_negative} of "
+            f"{len(spectrum.eigenvalues)} eigenvalues are negative "
+            f"({100 * spectrum.negative_mass:.2g} % of the mass, the smallest "
+            f"{spectrum.smallest:.3g}); {_DID[self.repair]}."
+        )
+
+
+class TrainingMatrix(NamedTuple):
+    """A kernel matrix to train on.
+
+    matrix (n, n): Repaired if that was asked for.
+    concave: Whether `matrix` has no negative eigenvalues.
+    map (n, n): What similarities of new rows are multiplied with.
+    """
+
+    gram: "Gram"
+    matrix: Array
+    concave: bool
+    map: Array | None
+    definiteness: Definiteness
+
+    def expansion(self, coefficients: Array) -> "tuple[Gram, Array, Indices]":
+        """Return the rows that a prediction needs, with their coefficients and numbers.
+
+        Shapes: coefficients (n, k).
+        """
+        mapped = coefficients if self.map is None else self.map @ coefficients
+        used = np.flatnonzero(mapped.any(axis=1))
+        return self.gram.subset(used), mapped[used], used
+
+
+def training_matrix(gram: "Gram", how: How) -> TrainingMatrix:
+    """Return the kernel matrix to train on; `how` says what to do with negative eigenvalues."""
+    matrix = gram.train
+    if gram.is_psd or _has_cholesky_factor(matrix):
+        return TrainingMatrix(gram, matrix, True, None, Definiteness(gram, None, "none"))
+    repair = repaired(matrix, how)
+    definite = repair.spectrum.is_psd
+    seen = Definiteness(gram, repair.spectrum, "none" if definite else how)
+    return TrainingMatrix(gram, repair.train, definite or how != "native", repair.map, seen)
+
+
+def _has_cholesky_factor(matrix: Array) -> bool:
+    """Return whether it is surely positive semi-definite, at a fifth of the spectrum's time."""
+    largest = float(np.diagonal(matrix).max())
+    if largest <= 0:
+        return False
+    raised = matrix + TOLERANCE * largest * np.eye(len(matrix))
+    return bool(dpotrf(raised, lower=1, overwrite_a=1)[1] == 0)
 
 
 def plot_spectrum(

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import (
@@ -38,7 +37,6 @@ from parsimon.svm._front_machine import (
     FrontSVC,
     Holdout,
     TrainedRows,
-    fitted_gram,
     held_weights,
     list_rules,
     loss_weights,
@@ -48,7 +46,8 @@ from parsimon.svm._front_machine import (
     measure_front,
     two_classes,
 )
-from parsimon.svm.indefinite import kernel_spectrum
+from parsimon.svm._gram import BinaryKernelMachine, fit_gram
+from parsimon.svm.indefinite import training_matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +58,7 @@ Objectives = Literal["primal", "dual", "exact"]
 _GENERATIONS = {"primal": 10, "dual": 1000}
 
 
-class ParetoSVC(ClassifierMixin, FrontEstimator):
+class ParetoSVC(BinaryKernelMachine, FrontEstimator):
     r"""Support vector machines of which none has both a wider margin and less loss.
 
     A support vector machine minimises :math:`\frac12 \|w\|^2 + C \sum_i \xi_i`, and C has to be
@@ -192,12 +191,6 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.pairwise = is_precomputed(self)
-        return tags
-
     @stoppable
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None
@@ -225,12 +218,12 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
         X, y = validate_data(self, X, y, dtype=np.float64)
         self.classes_, codes, weights = two_classes(y, sample_weight)
         rows = merged_rows(X, codes, weights, merge=not is_precomputed(self))
-        gram = fitted_gram(self, X, rows)
+        gram = fit_gram(self, X, rows.places, rows.weights)
         seed, chosen, trained, held = split_rows(self, rows, X_val)
         with one_thread():
-            gram_trained = gram.subset(chosen)
-            problem, repair = margin_problem(self, gram_trained, trained, self.classes_)
-            basis = TrainedRows(gram_trained, repair, trained, self.classes_, X)
+            made = training_matrix(gram.subset(chosen), "flip")
+            problem = margin_problem(self, made, trained, self.classes_)
+            basis = TrainedRows(made.definiteness, made.map, trained, self.classes_, X)
             # Before the search, so that rows that cannot be used are refused at once.
             holdout = holdout_of(self, basis, held, X_val, y_val)
             if isinstance(self.choose, str):
@@ -254,10 +247,7 @@ class ParetoSVC(ClassifierMixin, FrontEstimator):
     def smallest_eigenvalue_(self) -> float:
         """The smallest eigenvalue of the training rows' kernel matrix, before any repair."""
         check_is_fitted(self)
-        basis = self._machines.basis
-        if basis.repair is not None:
-            return basis.repair.spectrum.smallest
-        return kernel_spectrum(basis.gram.train).smallest
+        return self._machines.basis.definiteness.measured.smallest
 
     def select(self, rule: Rule | None = None) -> FrontSVC:
         """Return the fitted classifier that a rule chooses from the front.
@@ -423,13 +413,10 @@ def check_front_options(options: ParetoSVC) -> None:
 def C_bounds(C_range: Any) -> tuple[float, float]:
     """Return least and greatest price as floats."""
     try:
-        least, most = (check_positive("C_range", C) for C in C_range)
-    except TypeError as error:
+        least, most = C_range
+    except (TypeError, ValueError) as error:
         raise InvalidInputError(f"C_range must be two numbers, got {C_range!r}.") from error
-    except ValueError as error:
-        if isinstance(error, InvalidInputError):
-            raise
-        raise InvalidInputError(f"C_range must be two numbers, got {C_range!r}.") from error
+    least, most = check_positive("C_range", least), check_positive("C_range", most)
     if not least < most:
         raise InvalidInputError(f"C_range must increase, got {C_range!r}.")
     return least, most

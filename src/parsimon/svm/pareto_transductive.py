@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from parsimon._checks import check_choice, check_count, check_seconds, is_precomputed, shorten
+from parsimon._checks import check_choice, check_count, check_seconds, shorten
 from parsimon._data import validate_data
 from parsimon._interrupts import stoppable
 from parsimon._parallel import one_thread
@@ -40,6 +40,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Checkpoint, Front, choose
 from parsimon.pareto.choose import Figures, Rule, check_rule
 from parsimon.pareto.estimator import FrontEstimator
+from parsimon.svm._gram import BinaryKernelMachine
 from parsimon.svm._transductive_front import (
     DUAL_NAMES,
     PRIMAL_NAMES,
@@ -62,7 +63,7 @@ from parsimon.svm.transductive import TransductiveSVC, settle_labels
 _ROUNDING = 1.0 + 1e-12
 
 
-class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
+class ParetoTransductiveSVC(BinaryKernelMachine, FrontEstimator):
     r"""Transductive machines of which none is better in margin, training and test loss at once.
 
     The three terms of a transductive support vector machine [1]_,
@@ -180,12 +181,6 @@ class ParetoTransductiveSVC(ClassifierMixin, FrontEstimator):
         self.checkpoint = checkpoint
         self.verbose = verbose
         self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.pairwise = is_precomputed(self)
-        return tags
 
     @stoppable
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

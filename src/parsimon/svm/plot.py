@@ -8,7 +8,7 @@ from parsimon._style import BLUE, GREY, ORANGE, VERMILION, figure_style, new_axe
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.exceptions import InvalidInputError
 from parsimon.pareto.front import write_number
-from parsimon.svm._front_machine import FrontMachines
+from parsimon.svm._front_machine import Expansion, FrontMachines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -222,17 +222,10 @@ def _ticks(rows: Array) -> list[Array]:
 
 def _decision(machines: FrontMachines, place: int, X: Array) -> Array:
     """Return one machine's values at new rows."""
-    alpha = machines.alpha[place]
-    support = np.flatnonzero(alpha)
-    if machines.basis.repair is None:
-        gram, coefficients = machines.basis.gram.subset(support), machines.basis.coefficients(alpha)
-        coefficients = coefficients[support]
-    else:
-        gram, coefficients = machines.basis.gram, machines.basis.coefficients(alpha)
-    values: Array = (
-        gram.between(X) @ coefficients if len(coefficients) else np.zeros(len(X))
-    ) + machines.bias[place]
-    return values
+    coefficients = machines.basis.coefficients(machines.alpha[place])
+    used = np.flatnonzero(coefficients)
+    gram = machines.basis.gram.subset(used)
+    return Expansion(gram, coefficients[used], float(machines.bias[place]))(X)
 
 
 def _class_handles(classes: AnyArray) -> tuple[list[Any], list[str]]:

@@ -8,8 +8,7 @@ import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import RegressorMixin
 
 from parsimon._checks import check_choice, check_positive, is_precomputed
 from parsimon._data import merged_rows, row_weights, validate_data
@@ -19,19 +18,11 @@ from parsimon._random import Seed
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import ScalingWarning
 from parsimon.svm._dual import Dual
-from parsimon.svm._gram import (
-    FittedDual,
-    TrainingMatrix,
-    box_size,
-    fit_dual,
-    settings_of,
-    training_matrix,
-    warn_if_inverted,
-    warn_unless_converged,
-)
+from parsimon.svm._gram import EvolutionaryMachine, FittedDual, box_size, fit_dual, fit_gram
+from parsimon.svm.indefinite import TrainingMatrix, training_matrix
 
 
-class EvolutionarySVR(RegressorMixin, BaseEstimator):
+class EvolutionarySVR(RegressorMixin, EvolutionaryMachine):
     """Support vector machine for regression, its dual solved by evolution.
 
     Errors up to `epsilon` cost nothing, larger ones C for each unit beyond it. Everything about
@@ -122,11 +113,6 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         self.time_limit = time_limit
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self)
-        return tags
-
     @stoppable
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve the dual.
@@ -144,7 +130,7 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         EvolutionarySVR
             Itself.
         """
-        settings = settings_of(self)
+        settings, how = self._options()
         epsilon = check_positive("epsilon", self.epsilon, or_zero=True)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         check_choice("normalise_y", self.normalise_y, [True, False])
@@ -155,7 +141,7 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         rows = merged_rows(X, targets, weights, merge=not is_precomputed(self))
         # The matrices are small: more threads would take longer, and change the last digits.
         with one_thread():
-            made = training_matrix(self, X, rows.places, rows.weights)
+            made = training_matrix(fit_gram(self, X, rows.places, rows.weights), how)
             self.C_ = box_size(self.C, made.matrix, rows.weights)
             dual = regression_dual(
                 made.matrix,
@@ -170,32 +156,12 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
             above, below = np.split(fit.solution.alpha, 2)
             reach = self.C_ * float(np.mean(np.diagonal(made.matrix)))
             _warn_of_target(rows.y, made.matrix @ (above - below), epsilon, reach)
-        warn_unless_converged([fit])
-        warn_if_inverted(self.inverted_)
+        self._warn([fit])
         return self
 
     def predict(self, X: Any) -> Array:
         """Return the function at new rows, shape (m,)."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        predicted: Array = self._expansion.between(X) @ self._coefficients + self.intercept_[0]
-        return predicted
-
-    @property
-    def smallest_eigenvalue_(self) -> float:
-        """Smallest eigenvalue of the kernel matrix of the training rows."""
-        check_is_fitted(self)
-        return self._definiteness.measured.smallest
-
-    def summary(self) -> str:
-        """Return in words what was fitted, how well, and what was done about the kernel."""
-        check_is_fitted(self)
-        return (
-            f"{len(self.support_)} of {len(self._definiteness.gram.rows)} distinct rows are "
-            f"support vectors. The dual objective is {self.objective_:.6g}, its optimality "
-            f"conditions violated by {self.gap_:.2g} at most; strategy {self.strategy}, stopped "
-            f"by {self.stopped_by_}. {self._definiteness.sentence()}"
-        )
+        return self._decide(X)
 
     def _store(
         self,
@@ -207,22 +173,17 @@ class EvolutionarySVR(RegressorMixin, BaseEstimator):
         unit: float,
     ) -> None:
         """Keep a fit, whose targets were y less `centre`, over `unit`, in units of y."""
-        solution, evolved = fit.solution, fit.evolved
-        above, below = np.split(solution.alpha, 2)
+        above, below = np.split(fit.solution.alpha, 2)
         coefficients = unit * (above - below)
         used = np.flatnonzero(coefficients)
         used = used[np.argsort(places[used])]
         self.support_ = places[used]
         self.support_vectors_ = X[self.support_][: 0 if is_precomputed(self) else None]
         self.dual_coef_ = coefficients[None, used]
-        self.intercept_ = np.array([centre + unit * solution.bias])
+        self.intercept_ = np.array([centre + unit * fit.solution.bias])
         self.n_support_ = np.array([len(used)])
-        self.objective_, self.gap_ = solution.objective, solution.gap
-        self.converged_, self.inverted_ = solution.converged, fit.inverted
-        self.history_, self.stopped_by_ = (evolved.history,), evolved.stopped_by
-        self.n_iter_ = len(evolved.history)
-        self._definiteness, self.repair_ = made.definiteness, made.definiteness.repair
-        self.kernel_ = made.gram.kernel
+        self.objective_ = fit.solution.objective
+        self._store_fits(made, [fit])
         self._expansion, table, _ = made.expansion(coefficients[:, None])
         self._coefficients = table[:, 0]
 

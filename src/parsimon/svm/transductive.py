@@ -4,14 +4,15 @@ import time
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from parsimon._checks import check_choice, check_count, check_seconds, is_precomputed
+from parsimon._checks import check_choice, check_count, check_seconds
 from parsimon._data import validate_data
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices
+from parsimon.svm._gram import KernelMachine
 from parsimon.svm._labelling_search import (
     METHODS,
     LabelledMachines,
@@ -38,7 +39,7 @@ Method = Literal["evolution", "greedy", "exhaustive"]
 _TRANSDUCTIVE_PRICE, _UNLABELLED_SHARE = 10.0, 0.3
 
 
-class TransductiveSVC(ClassifierMixin, BaseEstimator):
+class TransductiveSVC(ClassifierMixin, KernelMachine):
     r"""A support vector machine whose boundary avoids the rows without labels, too.
 
     It looks for labels of the unlabelled rows and for a machine such that the margin to *all* rows
@@ -183,11 +184,6 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self)
-        return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find labels for the rows without one, and the machine of all rows.

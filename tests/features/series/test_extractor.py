@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics import log_loss
 from tests.contract import contract
 
-from parsimon.exceptions import ConstantPredictionWarning, InvalidInputError
+from parsimon.exceptions import CheckpointError, ConstantPredictionWarning, InvalidInputError
 from parsimon.features.series import (
     SeriesExtractor,
     SeriesTable,
@@ -76,10 +76,10 @@ def test_a_search_goes_on_from_where_it_was(tmp_path):
     resumed = small(max_iter=4, checkpoint=file).fit(X, BUMP)
     assert resumed.pool_ == whole.pool_
     assert np.array_equal(resumed.front_.values, whole.front_.values)
-    with pytest.raises(InvalidInputError, match="other series or options"):
+    with pytest.raises(CheckpointError, match="series and targets"):
         small(checkpoint=file).fit(X[:, 1:], BUMP)
     file.write_text("{}")
-    with pytest.raises(InvalidInputError, match="no checkpoint"):
+    with pytest.raises(CheckpointError, match="not a checkpoint"):
         small(checkpoint=file).fit(X, BUMP)
 
 
@@ -208,13 +208,9 @@ def test_what_tasks_share_is_the_standard_set():
 
 
 @contract(
-    [
-        SeriesExtractor(max_iter=1, population_size=5, random_state=0),
-    ],
-    [
-        SeriesExtractor(max_iter=1, population_size=5, task="classification", random_state=0),
-        SeriesExtractor(max_iter=1, population_size=5, task="regression", random_state=0),
-    ],
+    SeriesExtractor(max_iter=1, population_size=5, task="classification", random_state=0),
+    SeriesExtractor(max_iter=1, population_size=5, task="regression", random_state=0),
+    SeriesExtractor(max_iter=1, population_size=5, random_state=0),
 )
 @pytest.mark.filterwarnings("ignore::parsimon.exceptions.ConstantPredictionWarning")
 def test_scikit_learn_contract(estimator, check):

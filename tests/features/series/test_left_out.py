@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from parsimon.features.series.smooth import smooth_fit, smooth_kernel
+from parsimon.features.series.series_model import fold_outputs, smooth_fit, smooth_kernel
 from parsimon.features.series.tree_search import (
     Targets,
     quick_fitness,
     standardise_features,
     unlike,
 )
-from parsimon.features.series.trust import fold_outputs
 
 
 def _told(Z, T, train, test, fit):

@@ -9,12 +9,12 @@ import pytest
 import skops.io
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.statistician.prepare.preparation import Preparer
 from parsimon.statistician.prepare.recipes import describe_variables
 from parsimon.statistician.prepare.recognition import recognise
+from tests.contract import contract
 
 HOSTILE = '''patient id, body weight ,"he said ""hi""",<script>alert(1)</script>,年龄,العمر,\
 const,when,colour,smoker,amount
@@ -26,7 +26,7 @@ P5,90,9,7,60,1,A,2021-05-05,red,no,n/a
 '''
 
 
-@parametrize_with_checks([Preparer()])
+@contract(Preparer())
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -234,14 +234,6 @@ def test_names_of_variables_never_clash():
         "column 3",
         "column 4",
     ]
-
-
-def test_the_number_of_levels_can_be_chosen():
-    table = pd.DataFrame({"code": [*"aabbccddee"]})
-    assert Preparer(most_levels=3).fit_transform(table).shape[1] == 3
-    assert Preparer().fit_transform(table).shape[1] == 5
-    with pytest.raises(InvalidInputError, match="most_levels must be at least 3, got 2"):
-        Preparer(most_levels=2).fit(table)
 
 
 def test_tables_that_leave_nothing_say_what_each_column_was():

@@ -64,9 +64,10 @@ def test_each_of_a_few_levels_has_a_variable():
 
 
 @pytest.mark.parametrize(("most", "n_rare"), [(8, 5), (4, 9), (12, 0)])
-def test_rare_levels_are_put_together(most, n_rare):
+def test_rare_levels_are_put_together(most, n_rare, monkeypatch):
+    monkeypatch.setattr("parsimon.statistician.prepare.recognition._MOST_LEVELS", most)
     levels = [letter for place, letter in enumerate("lkjihgfedcba", 4) for _ in range(place * 2)]
-    found = recognise(pd.Series(levels), "code", most_levels=most)
+    found = recognise(pd.Series(levels), "code")
     counted = [one.count for one in found.treatments if one.kind == "rare_levels"]
     assert counted == ([n_rare] if n_rare else [])
     assert len(names(found)) == min(most, 12)

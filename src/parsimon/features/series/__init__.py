@@ -6,25 +6,19 @@ error, number of features and cost. A feature is a `MethodTree`: `parse_tree` re
 `plot_tree` draws one on a series, and `tree_cost` tells what that costs.
 """
 
-from parsimon.features.series.candidates import candidate_trees, cross_trees, mutate_tree
-from parsimon.features.series.collections import fixed_features, standard_set
-from parsimon.features.series.cost import tree_cost
-from parsimon.features.series.evaluate import SeriesTable, looked_at, tree_values
+from parsimon.features.series.evaluate import SeriesTable, looked_at, tree_cost, tree_values
 from parsimon.features.series.extractor import SeriesExtractor
 from parsimon.features.series.series_model import (
     SeriesClassModel,
     SeriesForecastModel,
     SeriesModel,
     SeriesNumberModel,
+    fixed_features,
+    standard_set,
 )
-from parsimon.features.series.tree_plot import plot_tree, tree_stages
-from parsimon.features.series.tree_words import tree_words
-from parsimon.features.series.trees import (
-    MethodTree,
-    TreeStep,
-    parse_tree,
-    step,
-)
+from parsimon.features.series.tree_display import plot_tree, tree_stages, tree_words
+from parsimon.features.series.tree_search import candidate_trees, cross_trees, mutate_tree
+from parsimon.features.series.trees import MethodTree, TreeStep, parse_tree, step
 
 __all__ = [
     "MethodTree",

@@ -1,12 +1,14 @@
-"""Series of one data set, and the numbers that trees make of them, whole populations at once.
+"""Series of one data set, the numbers that trees make of them, and what that costs.
 
 `SeriesTable` reads arrays, lists of unequal lengths and long frames. `tree_values` computes trees:
 steps that several trees begin with are taken once, so that ten thousand trees cost little more
-than their last steps; a tree alone has the same bits as in a population.
+than their last steps; a tree alone has the same bits as in a population. `tree_cost` counts
+operations by the formulas of Mierswa (2009), section 7.3.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
+from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,19 +63,17 @@ class SeriesTable:
 
     def __init__(self, X: Any) -> None:
         self.ids: list[Any] | None = None
-        if _is_long(X):
+        if is_long(X):
             self.ids, X = _from_long(X)
-        series = [_matrix(one) for one in _rows(X)]
+        series = list(map(_matrix, _rows(X)))
         if not series:
             raise InvalidInputError("There are no series; give at least one.")
         self.n_channels = series[0].shape[0]
-        if any(one.shape[0] != self.n_channels for one in series):
+        if any(len(channels) != self.n_channels for channels in series):
             raise InvalidInputError("Every series must have the same channels; complete them.")
-        ended = [_trim_end(one, row) for row, one in enumerate(series)]
-        self._values = ended
+        self._values = ended = [_trim_end(each, row) for row, each in enumerate(series)]
         self.n_series = len(ended)
-        lengths = np.array([one.shape[1] for one in ended])
-        self.lengths = lengths
+        self.lengths = lengths = np.array([each.shape[1] for each in ended])
         self.length = int(lengths.max())
         groups = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
         stacks = [np.stack([ended[row] for row in rows]) for rows in groups]
@@ -106,7 +106,8 @@ def _shares(length: int) -> Array:
     return np.arange(length) / length
 
 
-def _is_long(X: Any) -> bool:
+def is_long(X: Any) -> bool:
+    """Tell whether X is a long frame, one value a row."""
     return {"id", "time", "value"} <= set(map(str, getattr(X, "columns", ())))
 
 
@@ -125,11 +126,10 @@ def _from_long(frame: Any) -> tuple[list[Any], list[Array]]:
     longest = sizes.reshape(-1, n_channels).max(axis=1, initial=0)
     found = []
     for at, length in enumerate(longest):
-        one = np.full((n_channels, length), np.nan)
-        for channel in range(n_channels):
-            part = parts[at * n_channels + channel]
-            one[channel, : len(part)] = part
-        found.append(one)
+        series = np.full((n_channels, length), np.nan)
+        for channel, part in enumerate(parts[at * n_channels : (at + 1) * n_channels]):
+            series[channel, : len(part)] = part
+        found.append(series)
     return ids, found
 
 
@@ -161,9 +161,9 @@ def _rows(X: Any) -> Any:
     return X
 
 
-def _matrix(one: Any) -> Array:
+def _matrix(series: Any) -> Array:
     try:
-        values = np.asarray(one, dtype=np.float64)
+        values = np.asarray(series, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"Series must be numbers, got {error}.") from error
     values = values[None] if values.ndim == 1 else values
@@ -174,17 +174,17 @@ def _matrix(one: Any) -> Array:
     return values
 
 
-def _trim_end(one: Array, row: int) -> Array:
+def _trim_end(series: Array, row: int) -> Array:
     """Return a series without the missing end that all channels share, gaps filled."""
-    known = ~np.isnan(one)
+    known = ~np.isnan(series)
     if not known.any(axis=1).all():
         raise InvalidInputError(f"Series {row} has a channel without any value; leave it out.")
     last = int(np.flatnonzero(known.any(axis=0))[-1]) + 1
-    one, known = one[:, :last], known[:, :last]
+    series, known = series[:, :last], known[:, :last]
     if known.all():
-        return one
+        return series
     at = np.arange(last)
-    return np.stack([np.interp(at, at[k], v[k]) for v, k in zip(one, known, strict=True)])
+    return np.stack([np.interp(at, at[k], v[k]) for v, k in zip(series, known, strict=True)])
 
 
 def tree_values(trees: Sequence[MethodTree], X: Any) -> Array:
@@ -243,18 +243,18 @@ def chain_values(signal: SeriesSignal, chains: Sequence[Chain]) -> Array:
     for places in groups.values():
         first = chains[places[0]][0]
         if first.method.kind == "function":
-            for block in signal.blocks:
-                column = first.method.apply(block.values, block.positions, *first.options)
-                found[block.rows[:, None], places] = column[:, None]
+            for rows, values, positions in signal.blocks:
+                column = first.method.apply(values, positions, *first.options)
+                found[rows[:, None], places] = column[:, None]
         elif first.method.kind == "transformation":
             rests = [chains[place][1:] for place in places]
-            found[:, places] = chain_values(transformed(signal, first), rests)
+            found[:, places] = chain_values(transform_signal(signal, first), rests)
         else:
             _fill_windows(signal, chains, places, found)
     return found
 
 
-def transformed(signal: SeriesSignal, step: TreeStep) -> SeriesSignal:
+def transform_signal(signal: SeriesSignal, step: TreeStep) -> SeriesSignal:
     """Return what a transformation makes of every series."""
     apply = step.method.apply
     return SeriesSignal(
@@ -271,7 +271,7 @@ def _fill_windows(
 ) -> None:
     """Fill in the columns of chains that begin with one windowing, whatever is inside."""
     first = chains[places[0]][0]
-    parts, joined = _cut_windows(signal, first)
+    parts, places_of_parts = _cut_windows(signal, first)
     by_inside: dict[Chain, list[int]] = {}
     for place in places:
         by_inside.setdefault(chains[place][0].inside, []).append(place)
@@ -280,30 +280,31 @@ def _fill_windows(
     columns = chain_values(parts, reduced)
     for at, inside in enumerate(reduced):
         own = by_inside[inside]
-        found[:, own] = chain_values(joined(columns[:, at].copy()), [chains[p][1:] for p in own])
+        made = _join_numbers(signal, places_of_parts, columns[:, at].copy())
+        found[:, own] = chain_values(made, [chains[p][1:] for p in own])
     for inside in pieces:
         own = by_inside[inside]
         whole = _join_pieces(signal, parts, inside)
         found[:, own] = chain_values(whole, [chains[p][1:] for p in own])
 
 
-def _cut_windows(signal: SeriesSignal, step: TreeStep) -> "tuple[SeriesSignal, Joined]":
-    """Return windows as series of their own, and how a number for each becomes a series."""
+def _cut_windows(signal: SeriesSignal, step: TreeStep) -> tuple[SeriesSignal, "PartPlaces"]:
+    """Return windows as series of their own, and where they come from."""
     return (_windows if step.name == "windows" else _segments)(signal, *step.options)
 
 
-def joined_parts(signal: SeriesSignal, step: TreeStep) -> tuple[SeriesSignal, SeriesSignal]:
+def join_windows(signal: SeriesSignal, step: TreeStep) -> tuple[SeriesSignal, SeriesSignal]:
     """Return the windows of a windowing as series of their own, and the series it makes."""
-    parts, joined = _cut_windows(signal, step)
+    parts, places = _cut_windows(signal, step)
     if step.inside[-1].method.kind != "function":
         return parts, _join_pieces(signal, parts, step.inside)
-    return parts, joined(chain_values(parts, [step.inside])[:, 0])
+    return parts, _join_numbers(signal, places, chain_values(parts, [step.inside])[:, 0])
 
 
 def _join_pieces(signal: SeriesSignal, parts: SeriesSignal, inside: Chain) -> SeriesSignal:
     """Return series whose windows were filtered one by one (overlap 1), put together again."""
     for step in inside:
-        parts = transformed(parts, step)
+        parts = transform_signal(parts, step)
     blocks = []
     for old, new in zip(signal.blocks, parts.blocks, strict=True):
         values = new.values.reshape(len(old.rows), -1)
@@ -311,7 +312,17 @@ def _join_pieces(signal: SeriesSignal, parts: SeriesSignal, inside: Chain) -> Se
     return SeriesSignal(signal.n, tuple(blocks))
 
 
-Joined = Callable[[Array], SeriesSignal]
+# Blocks of as many parts: the number of the first, the rows they come from, where they begin.
+PartPlaces = Sequence[tuple[int, Indices, Array]]
+
+
+def _join_numbers(signal: SeriesSignal, places: PartPlaces, numbers: Array) -> SeriesSignal:
+    """Return the series that a number for each part makes."""
+    blocks = []
+    for first, rows, begins in places:
+        own = numbers[first : first + len(rows) * len(begins)]
+        blocks.append(Block(rows, own.reshape(len(rows), -1), begins))
+    return SeriesSignal(signal.n, tuple(blocks))
 
 
 def window_places(length: int, share: float, overlap: float) -> tuple[int, Indices]:
@@ -321,58 +332,34 @@ def window_places(length: int, share: float, overlap: float) -> tuple[int, Indic
     return width, np.arange(0, length - width + 1, stride)
 
 
-def _windows(signal: SeriesSignal, share: float, overlap: float) -> tuple[SeriesSignal, Joined]:
-    """Return the windows as series of their own, and how a number for each becomes a series."""
-    blocks, shapes, begin = [], [], 0
+def _windows(signal: SeriesSignal, share: float, overlap: float) -> tuple[SeriesSignal, PartPlaces]:
+    """Return the windows as series of their own, and where they come from."""
+    blocks, places, begin = [], [], 0
     for rows, values, positions in signal.blocks:
         width, starts = window_places(values.shape[1], share, overlap)
         inside = values[:, starts[:, None] + np.arange(width)].reshape(-1, width)
         blocks.append(Block(np.arange(begin, begin + len(inside)), inside, _shares(width)))
-        shapes.append((begin, rows, positions[starts]))
+        places.append((begin, rows, positions[starts]))
         begin += len(inside)
-
-    def joined(column: Array) -> SeriesSignal:
-        parts = []
-        for first, rows, positions in shapes:
-            own = column[first : first + len(rows) * len(positions)]
-            parts.append(Block(rows, own.reshape(len(rows), -1), positions))
-        return SeriesSignal(signal.n, tuple(parts))
-
-    return SeriesSignal(begin, tuple(blocks)), joined
+    return SeriesSignal(begin, tuple(blocks)), places
 
 
-def _segments(signal: SeriesSignal, by: str, count: int) -> tuple[SeriesSignal, Joined]:
-    """Return the intervals of every series as series, and how numbers for them become series."""
+def _segments(signal: SeriesSignal, by: str, count: int) -> tuple[SeriesSignal, PartPlaces]:
+    """Return the intervals of every series as series, and where they come from."""
     pieces: list[Array] = []
-    owners: list[int] = []
-    begins: list[float] = []
+    places = []
     for rows, values, positions in signal.blocks:
-        for row, one in zip(rows, values, strict=True):
-            cuts = direction_cuts(one) if by == "direction" else level_cuts(one, count)
-            for first, last in pairwise(cuts):
-                pieces.append(one[first:last])
-                owners.append(int(row))
-                begins.append(float(positions[first]))
+        for row, series in zip(rows, values, strict=True):
+            cuts = direction_cuts(series) if by == "direction" else level_cuts(series, count)
+            places.append((len(pieces), np.array([row]), positions[cuts[:-1]]))
+            pieces += [series[first:last] for first, last in pairwise(cuts)]
     lengths = np.array([len(piece) for piece in pieces])
     groups = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
     blocks = tuple(
         Block(own, np.stack([pieces[at] for at in own]), _shares(len(pieces[own[0]])))
         for own in groups
     )
-    owner, begin = np.array(owners), np.array(begins)
-
-    # Intervals lie in the order of blocks and rows, so that those of a row are neighbours.
-    firsts = np.flatnonzero(np.diff(owner, prepend=-1))
-    ends = np.append(firsts[1:], len(owner))
-
-    def joined(column: Array) -> SeriesSignal:
-        parts = [
-            Block(owner[first : first + 1], column[first:end][None], begin[first:end])
-            for first, end in zip(firsts, ends, strict=True)
-        ]
-        return SeriesSignal(signal.n, tuple(parts))
-
-    return SeriesSignal(len(pieces), blocks), joined
+    return SeriesSignal(len(pieces), blocks), places
 
 
 def direction_cuts(row: Array) -> Indices:
@@ -406,6 +393,63 @@ def level_cuts(row: Array, count: int) -> Indices:
         centres = np.sort(moved)
     changes = np.flatnonzero(code[1:] != code[:-1]) + 1
     return np.concatenate(([0], changes, [len(row)])).astype(np.intp)
+
+
+def tree_cost(trees: MethodTree | Sequence[MethodTree], length: int) -> float:
+    """Return the operations that trees need for one series; common first steps count once.
+
+    A step costs L, L log2 L or L^p for a series of L values, as its method grows; windowing costs
+    what is inside for the length of a window, times the number of windows.
+
+    Parameters
+    ----------
+    trees : MethodTree or sequence of MethodTree
+    length : int
+        Of the series.
+
+    Examples
+    --------
+    >>> from parsimon.features.series import parse_tree
+    >>> tree_cost(parse_tree("mean"), 100)
+    100.0
+    >>> tree_cost([parse_tree("difference > mean"), parse_tree("difference > maximum")], 100)
+    298.0
+    """
+    chains = [trees.steps] if isinstance(trees, MethodTree) else [tree.steps for tree in trees]
+    return _chains_cost(chains, length)
+
+
+def _chains_cost(chains: Sequence[tuple[TreeStep, ...]], length: int) -> float:
+    groups: dict[TreeStep, list[tuple[TreeStep, ...]]] = {}
+    for chain in chains:
+        groups.setdefault(chain[0], []).append(chain[1:])
+    total = 0.0
+    for first, rests in groups.items():
+        own, made = _step_cost(first, length)
+        total += own
+        left = [rest for rest in rests if rest]
+        total += _chains_cost(left, made) if left else 0.0
+    return total
+
+
+def _step_cost(step: TreeStep, length: int) -> tuple[float, int]:
+    """Return the operations of a step for a series, and the length of what it makes."""
+    method = step.method
+    if step.name == "windows":
+        width, starts = window_places(length, *step.options)
+        inner = _chains_cost([step.inside], width)
+        ends = step.inside[-1].method.kind == "function"
+        return len(starts) * inner, len(starts) if ends else length
+    if step.name == "segments":
+        return length + _chains_cost([step.inside], length), max(1, length // 2)
+    if step.name in ("channel", "interval"):
+        operations = 0.0
+    elif method.growth == "log":
+        operations = length * log(max(length, 2), 2)
+    else:
+        operations = float(length) ** float(method.growth)
+    made = length if method.length is None else method.length(length, *step.options)
+    return operations, made
 
 
 # Steps after which positions are no longer those of the series.

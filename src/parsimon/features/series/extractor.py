@@ -1,7 +1,7 @@
 """`SeriesExtractor`: the few features of series that tell what they belong to, in words.
 
 `fit` lists short trees, ranks and breeds them (`tree_search`), searches for subsets of the best by
-errors of rows left out (`smooth`), and keeps the front of error, number of features and cost.
+errors of rows left out (`series_model`), and keeps the front of error, number of features and cost.
 """
 
 import time
@@ -19,46 +19,46 @@ from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, check_seconds
 from parsimon._data import read_target, tag_task, target_task, validate_data
+from parsimon._deadline import Deadline, end_after, is_late, time_left
 from parsimon._interrupts import stoppable
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.features.series.candidates import candidate_trees
-from parsimon.features.series.evaluate import SeriesTable
+from parsimon.features.series.evaluate import SeriesTable, is_long
 from parsimon.features.series.series_model import (
+    FULL_TRUST,
+    Folds,
     SeriesClassModel,
     SeriesForecastModel,
     SeriesModel,
     SeriesNumberModel,
-    last_values,
-)
-from parsimon.features.series.smooth import (
-    Folds,
     SubsetLosses,
-    search_feature_subsets,
-    smooth_fit,
-    smooth_kernel,
+    last_values,
+    measure_trust,
+    outputs_outside,
 )
 from parsimon.features.series.tree_search import (
+    BredTrees,
     Targets,
     TreeSearch,
+    candidate_trees,
+    digest_series,
     many_values,
     rank_features,
-    search_key,
     standardise_features,
 )
 from parsimon.features.series.trees import MethodTree, step
-from parsimon.features.series.trust import FULL_TRUST, measure_trust
-from parsimon.pareto import Figures, Front
+from parsimon.pareto import Bits, Figures, Front, nsga2
 from parsimon.pareto.choose import Rule, check_rule
 from parsimon.pareto.estimator import FrontEstimator
+from parsimon.pareto.run import SearchOptions, run
 
 # Rows that a fold must have to learn from.
 _FEWEST_ROWS = 10
 _ROWS_A_GENERATION, _MOST_GENERATIONS = 40, 10
 _TASKS = ("auto", "classification", "regression", "forecast", "unsupervised")
-# Of a time limit: for the first trees.
-_BEGINNING = 0.4
+# Of a time limit: for the first trees, and until no more are bred.
+_SHARES_OF_TIME = 0.4, 0.8
 # Columns among which subsets are searched for, and rows that tell them apart.
 _POOL, _MOST_ROWS = 40, 200
 # Rows that the final model rests on.
@@ -225,46 +225,54 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             Itself.
         """
         self._check_options()
-        begin = time.monotonic()
-        deadline = None if self.time_limit is None else begin + 0.8 * float(self.time_limit)
+        begin, deadline = time.monotonic(), end_after(self.time_limit)
+        listed_by, bred_by = (end_after(time_left(deadline, share)) for share in _SHARES_OF_TIME)
         table, y = self._check_series(X, y)
         targets = self._targets(table, y)
         drawing, breeding, subsets = seed_sequence(self.random_state).spawn(3)
         rows = self._excerpt(targets, np.random.default_rng(drawing))
-        search = TreeSearch(
-            table.of(rows),
-            targets.of(rows),
-            self.population_size,
-            np.random.default_rng(breeding),
-            self.n_jobs,
-        )
-        limit = self.time_limit
-        search.begin(self._list_trees(table), None if limit is None else begin + _BEGINNING * limit)
-        if not search.trees:
+        data = "" if self.checkpoint is None else digest_series(table, targets)
+        targets_here = targets.of(rows)
+        search = TreeSearch(table.of(rows), targets_here, self.population_size, self.n_jobs, data)
+        first = search.list_first(self._list_trees(table), listed_by)
+        if not first.trees:
             raise InvalidInputError("All series are alike, so that no feature tells them apart.")
-        self.is_persistence_ = self.task_ == "forecast" and not self._beats_last(search)
+        is_forecast = self.task_ == "forecast"
+        self.is_persistence_ = is_forecast and not self._beats_last(first.Z, targets_here)
         self._trust = FULL_TRUST
         if self.task_ in ("classification", "regression"):
-            self._trust = measure_trust(search.Z, search.targets, int(self.max_features))
+            self._trust = measure_trust(first.Z, targets_here, int(self.max_features))
         self.trust_ = self._trust.share
-        key = ""
-        if self.checkpoint is not None:
-            names = ("max_features", "population_size", "excerpt", "random_state", "task")
-            key = search_key(table, targets, {name: getattr(self, name) for name in names})
-        generations = self._generations(len(rows))
-        self.n_iter_, self.stopped_by_ = search.evolve(generations, deadline, self.checkpoint, key)
-        self.n_evaluations_ = search.n_evaluations
-        places = rank_features(search.Z, search.targets, _POOL)
+        bred = self._breed(search, breeding, bred_by)
+        places = rank_features(bred.Z, targets_here, _POOL)
         if not len(places):
             raise InvalidInputError(
                 "No feature of these series can be told from chance or has a finite worth; give "
                 "more series, or series that differ more."
             )
-        self.pool_ = [search.trees[place] for place in places]
+        self.pool_ = [bred.trees[place] for place in places]
         self._given = table, targets
-        self._read(search.Z[:, places], search.targets, subsets, begin)
+        self._read(bred.Z[:, places], targets_here, subsets, deadline)
         self.seconds_ = time.monotonic() - begin
         return self
+
+    def _breed(
+        self, search: TreeSearch, seed: np.random.SeedSequence, deadline: Deadline
+    ) -> BredTrees:
+        """Breed from the first trees, and tell how that ended."""
+        most = min(len(search.targets.T) // _ROWS_A_GENERATION, _MOST_GENERATIONS)
+        is_seeded = self.random_state is not None or self.checkpoint is None
+        options = SearchOptions(
+            max_iter=most if self.max_iter is None else int(self.max_iter),
+            time_limit=time_left(deadline, least=1e-9),
+            checkpoint=self.checkpoint,
+            # Without a seed of its own, a search goes on with that of the file.
+            random_state=seed if is_seeded else None,
+        )
+        bred, ending = run(search, options)
+        self.n_iter_, self.stopped_by_ = ending.n_iter, ending.stopped_by
+        self.n_evaluations_ = ending.n_evaluations
+        return bred
 
     def _list_trees(self, table: SeriesTable) -> list[MethodTree]:
         """Return the trees to begin with; in a forecast they do not see the level of a series."""
@@ -276,11 +284,6 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             MethodTree([*tree.steps[:is_named], step("standardise"), *tree.steps[is_named:]])
             for tree in trees
         ]
-
-    def _generations(self, n_rows: int) -> int:
-        if self.max_iter is not None:
-            return int(self.max_iter)
-        return min(n_rows // _ROWS_A_GENERATION, _MOST_GENERATIONS)
 
     def _check_options(self) -> None:
         check_count("max_features", self.max_features)
@@ -325,9 +328,8 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             if table.n_series < 3:
                 raise InvalidInputError(f"Three series are needed, got n_samples={table.n_series}.")
             trees = self._list_trees(table)
-            return Targets.of_columns(
-                standardise_features(many_values(trees, table, self.n_jobs))[0]
-            )
+            Z = standardise_features(many_values(trees, table, self.n_jobs))[0]
+            return Targets.of_columns(Z)
         if self.task_ == "classification":
             check_classification_targets(y)
             codes, classes = read_target(y, "classification")
@@ -362,42 +364,47 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             share[own] = (np.arange(len(own)) + 0.5) / len(own)
         return np.sort(np.argsort(share, kind="stable")[:most])
 
-    def _read(self, Z: Array, targets: Targets, seed: np.random.SeedSequence, begin: float) -> None:
+    def _read(
+        self, Z: Array, targets: Targets, seed: np.random.SeedSequence, deadline: Deadline
+    ) -> None:
         """Search for subsets of the pool, and keep the front."""
         drawing, evolving = seed.spawn(2)
         few = self._excerpt(targets, np.random.default_rng(drawing), _MOST_ROWS)
-        folds = self._folds(len(few))
-        errors = SubsetLosses(Z[few], targets.T[few], self.pool_, self._given[0].length, folds)
-        most = min(self.max_features, len(self.pool_))
-        ranked = np.tri(most, len(self.pool_), dtype=bool)
-        limit = (
-            None if self.time_limit is None else float(self.time_limit) - (time.monotonic() - begin)
-        )
+        folds, targets = self._folds(len(few)), targets.of(few)
+        n_trees, most = len(self.pool_), min(self.max_features, len(self.pool_))
+        errors = SubsetLosses(Z[few], targets.T, self.pool_, self._given[0].length, folds, most)
+        # The first feature, the first two, and so on.
+        ranked = np.tri(most, n_trees, dtype=bool)
         generations = _MOST_GENERATIONS if self.max_iter is None else int(self.max_iter)
-        if generations > 0 and len(self.pool_) > 1 and (limit is None or limit > 0):
-            ended = search_feature_subsets(
-                errors, ranked, generations, time_limit=limit, random_state=evolving
-            )
+        if generations > 0 and n_trees > 1 and not is_late(deadline):
+            ended = nsga2(
+                errors,
+                Bits(n_trees, share=min(0.5, most / n_trees)),
+                start=ranked,
+                population_size=40,
+                max_iter=generations,
+                time_limit=time_left(deadline, least=1e-9),
+                random_state=evolving,
+            ).stopped_by
             if ended in ("time_limit", "interrupt"):
                 self.stopped_by_ = ended
-        self._keep(
-            errors, ranked, targets.T[few], None if targets.codes is None else targets.codes[few]
-        )
+        errors(ranked)
+        self._keep(errors, ranked, targets)
 
-    def _beats_last(self, search: TreeSearch) -> bool:
+    def _beats_last(self, Z: Array, targets: Targets) -> bool:
         """Tell whether features that are chosen anew in each fold beat the last value in time."""
-        folds = self._folds(len(search.Z)) or []
+
+        def choose(learnt: Array, own: Targets) -> Indices:
+            return rank_features(learnt, own, int(self.max_features))
+
         gains = []
-        for train, test in folds:
+        for train, test in self._folds(len(Z)) or []:
             if len(train) < _FEWEST_ROWS:
                 continue
-            Z, centre, scale = standardise_features(search.Z[train])
-            chosen = rank_features(Z, search.targets.of(train), int(self.max_features))
-            fit = smooth_fit(Z[:, chosen], search.targets.T[train])
-            new = ((search.Z[test] - centre) / scale)[:, chosen]
-            told = smooth_kernel(new, Z[:, chosen], fit.width) @ fit.weights
-            truth = search.targets.T[test]
-            gains.append((truth**2 - (truth - told) ** 2)[:, 0])
+            outputs = outputs_outside(Z, targets, train, test, choose)
+            truth = targets.T[test]
+            if outputs is not None:
+                gains.append((truth**2 - (truth - outputs) ** 2)[:, 0])
         if not gains:
             return False
         gain = np.concatenate(gains)
@@ -415,16 +422,16 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
             raise InvalidInputError(f"cv must have folds of the {n} series that are searched with.")
         return [(np.asarray(train), np.asarray(test)) for train, test in folds]
 
-    def _keep(self, errors: SubsetLosses, ranked: Mask, T: Array, codes: Indices | None) -> None:
+    def _keep(self, errors: SubsetLosses, ranked: Mask, targets: Targets) -> None:
         """Keep the front of all subsets that were evaluated."""
-        errors(ranked, ranked.shape[1])
+        T, codes = targets.T, targets.codes
         masks = np.array([np.frombuffer(key, dtype=bool) for key in errors.known])
         values = np.array([errors.objectives(mask) for mask in masks])
         names = ["error", "n_features", "cost"]
         kept = Front(values, names, ties="first").rows
         subsets = masks[kept]
-        solutions = [[self.pool_[place] for place in np.flatnonzero(one)] for one in subsets]
-        left = [errors.known[one.tobytes()][1] for one in subsets]
+        solutions = [[self.pool_[place] for place in np.flatnonzero(mask)] for mask in subsets]
+        left = [errors.known[mask.tobytes()][1] for mask in subsets]
         squares = np.array([((T - out) ** 2).mean(axis=1) for out in left])
         tested = ~np.isnan(squares[0])
         squares, n_tested = squares[:, tested], max(int(tested.sum()), 2)
@@ -470,18 +477,20 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         rows = self._excerpt(targets, np.random.default_rng(0), _MOST_FINAL)
         table, T = table.of(rows), targets.T[rows]
         if self.task_ == "classification":
-            options: dict[str, Any] = {"classes": self.classes_, "trust": self._trust}
-            return SeriesClassModel.fitted(trees, table, T, **options)
+            return SeriesClassModel.fit_trees(
+                trees, table, T, classes=self.classes_, trust=self._trust
+            )
         if self.task_ == "regression":
             mean, spread = self._unit
-            options = {"mean": mean, "spread": spread, "trust": self._trust}
-            return SeriesNumberModel.fitted(trees, table, T, **options)
+            return SeriesNumberModel.fit_trees(
+                trees, table, T, mean=mean, spread=spread, trust=self._trust
+            )
         if self.task_ == "forecast":
             folds = self._folds(len(T))
-            return SeriesForecastModel.fitted(
+            return SeriesForecastModel.fit_trees(
                 trees, table, T, folds, is_persistence=self.is_persistence_
             )
-        return SeriesModel.fitted(trees, table, T)
+        return SeriesModel.fit_trees(trees, table, T)
 
     def _series(self, X: Any) -> SeriesTable:
         check_is_fitted(self)
@@ -520,11 +529,11 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         """Return what was found, in words: how much was tried, the front, the chosen features."""
         check_is_fitted(self)
         sizes = self.front_.values[:, 1].astype(int)
-        told = f"{self.n_evaluations_} features of series were computed; the front has "
-        told += f"{len(sizes)} subsets, from {sizes.min()} to {sizes.max()} features."
+        text = f"{self.n_evaluations_} features of series were computed; the front has "
+        text += f"{len(sizes)} subsets, from {sizes.min()} to {sizes.max()} features."
         if self.is_persistence_:
-            return f"{told} None beat the last value in back-testing, so that it is predicted."
-        return f"{told} Chosen: {'; '.join(self.best_estimator_.words())}."
+            return f"{text} None beat the last value in back-testing, so that it is predicted."
+        return f"{text} Chosen: {'; '.join(self.best_estimator_.words())}."
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:  # noqa: ARG002
         """Return the chosen features in words, shape (n_chosen,)."""
@@ -534,12 +543,10 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
 
 def _is_table(X: Any) -> bool:
     """Tell whether X is one series a row, all of a length."""
-    if isinstance(X, SeriesTable) or {"id", "time", "value"} <= set(
-        map(str, getattr(X, "columns", ()))
-    ):
+    if isinstance(X, SeriesTable) or is_long(X):
         return False
     if isinstance(X, list | tuple) and X and not isinstance(X[0], Integral | float):
-        shapes = {np.shape(one) for one in X}
+        shapes = {np.shape(row) for row in X}
         return len(shapes) == 1 and len(next(iter(shapes))) <= 1
     return getattr(X, "ndim", 2) < 3 and not (
         isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1 and np.ndim(X[0]) > 0

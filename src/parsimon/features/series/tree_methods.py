@@ -137,16 +137,12 @@ def _haar(values: Array, positions: Array, level: int) -> tuple[Array, Array]:
     return values, positions
 
 
-def _vectors(values: Array, lag: float) -> tuple[Array, Array]:
-    """Return the points (v_i, v_{i+d}) of the phase space, one array a coordinate."""
-    step = steps_of(lag, values.shape[1])
-    return values[:, :-step], values[:, step:]
-
-
 def _angles(values: Array, positions: Array, lag: float) -> tuple[Array, Array]:
-    if values.shape[1] < 2 + steps_of(lag, values.shape[1]):
+    step = steps_of(lag, values.shape[1])
+    if values.shape[1] < 2 + step:
         return _nothing(len(values))
-    x, y = _vectors(values, lag)
+    # The points (v_i, v_{i+d}) of the phase space, one array a coordinate.
+    x, y = values[:, :-step], values[:, step:]
     turn = np.arctan2(
         x[:, :-1] * y[:, 1:] - y[:, :-1] * x[:, 1:], x[:, :-1] * x[:, 1:] + y[:, :-1] * y[:, 1:]
     )
@@ -154,9 +150,10 @@ def _angles(values: Array, positions: Array, lag: float) -> tuple[Array, Array]:
 
 
 def _distances(values: Array, positions: Array, lag: float) -> tuple[Array, Array]:
-    if values.shape[1] < 2 + steps_of(lag, values.shape[1]):
+    step = steps_of(lag, values.shape[1])
+    if values.shape[1] < 2 + step:
         return _nothing(len(values))
-    x, y = _vectors(values, lag)
+    x, y = values[:, :-step], values[:, step:]
     found = np.hypot(np.diff(x, axis=1), np.diff(y, axis=1))
     return found, positions[: found.shape[1]]
 
@@ -365,21 +362,17 @@ def _beats(values: Array, _positions: Array, rate: float, least: float, most: fl
     return found
 
 
-def _item(values: Array, _positions: Array, place: int) -> Array:
-    return values[:, min(place, values.shape[1] - 1)]
-
-
 def _half(length: int) -> int:
     return max(1, length // 2)
 
 
-def _function(name: str, words: str, apply: Callable[[Array], Array]) -> Method:
-    """Return a function that needs no positions."""
-    return Method(name, "function", lambda values, _: apply(values), {}, words)
+def _mismatch_length(length: int, shape: tuple[float, ...]) -> int:
+    return max(1, length - len(shape) + 1)
 
 
-def _function_of_places(name: str, words: str, apply: Any, **options: Any) -> Method:
-    return Method(name, "function", apply, options, words)
+def _interval_length(length: int, begin: float, end: float) -> int:
+    first, last = bounds_of(begin, end, length)
+    return last - first
 
 
 def _transformation(
@@ -412,22 +405,9 @@ _TRANSFORMATIONS = [
     _transformation("absolute", lambda values, at: (np.abs(values), at)),
     _transformation("logarithm", _logarithm),
     _transformation(
-        "bands",
-        _bands,
-        1.0,
-        lambda _, *options: options[1],
-        scale="mel",
-        count=20,
-        rate=22050.0,
+        "bands", _bands, 1.0, lambda _, *options: options[1], scale="mel", count=20, rate=22050.0
     ),
-    _transformation(
-        "interval",
-        _interval,
-        1.0,
-        lambda n, begin, end: int(np.diff(bounds_of(begin, end, n))[0]),
-        begin=0.0,
-        end=1.0,
-    ),
+    _transformation("interval", _interval, 1.0, _interval_length, begin=0.0, end=1.0),
     _transformation(
         "mismatch",
         _mismatch,
@@ -437,61 +417,46 @@ _TRANSFORMATIONS = [
     ),
     _transformation("channel", None, number=0),
 ]
-_FUNCTIONS = [
-    _function("mean", "the mean", lambda v: v.mean(axis=1)),
-    _function("deviation", "the spread", lambda v: v.std(axis=1)),
-    _function("variance", "the variance", lambda v: v.var(axis=1)),
-    _function("skewness", "the skewness", lambda v: _moment(v, 3)),
-    _function("kurtosis", "the kurtosis", lambda v: _moment(v, 4)),
-    _function("median", "the median", lambda v: np.median(v, axis=1)),
-    _function_of_places("quartile_range", "the range between the quartiles", _quantile_range),
-    _function("minimum", "the lowest value", lambda v: v.min(axis=1)),
-    _function("maximum", "the highest value", lambda v: v.max(axis=1)),
-    _function("range", "the range", lambda v: np.ptp(v, axis=1)),
-    _function_of_places(
-        "place_of_minimum",
-        "the place of the lowest value",
-        lambda v, at: at[v.argmin(axis=1)],
-    ),
-    _function_of_places(
-        "place_of_maximum",
-        "the place of the highest value",
-        lambda v, at: at[v.argmax(axis=1)],
-    ),
-    _function_of_places("gradient", "the slope", _gradient),
-    _function_of_places("flatness", "the flatness", _flatness),
-    _function_of_places("crest", "the crest factor", _crest),
-    _function_of_places("crossings", "the share of sign changes", _crossings),
-    _function_of_places(
-        "first_crossing",
-        "the place of the first sign change",
-        _first_crossing,
-    ),
-    _function("above", "the share above 0", lambda v: (v > 0).mean(axis=1)),
-    _function(
-        "volume",
-        "the volume (root mean square)",
-        lambda v: np.sqrt((v**2).mean(axis=1)),
-    ),
-    _function(
-        "length",
-        "the number of values",
-        lambda v: np.full(len(v), float(v.shape[1])),
-    ),
-    _function(
-        "path",
-        "the sum of absolute steps",
-        lambda v: np.abs(np.diff(v, axis=1)).sum(axis=1),
-    ),
-    _function("first", "the first value", lambda v: v[:, 0]),
-    _function("last", "the last value", lambda v: v[:, -1]),
-    _function_of_places("peak", "", _peak, rank=1, what="height"),
-    _function_of_places("item", "", _item, place=0),
-    _function_of_places("beats", "the beats a minute", _beats, rate=100.0, least=20.0, most=300.0),
-]
+# What functions are called, and what they are of values (m, L) and positions (L,).
+_FUNCTIONS: dict[str, tuple[str, Callable[..., Array]]] = {
+    "mean": ("the mean", lambda v, _: v.mean(axis=1)),
+    "deviation": ("the spread", lambda v, _: v.std(axis=1)),
+    "variance": ("the variance", lambda v, _: v.var(axis=1)),
+    "skewness": ("the skewness", lambda v, _: _moment(v, 3)),
+    "kurtosis": ("the kurtosis", lambda v, _: _moment(v, 4)),
+    "median": ("the median", lambda v, _: np.median(v, axis=1)),
+    "quartile_range": ("the range between the quartiles", _quantile_range),
+    "minimum": ("the lowest value", lambda v, _: v.min(axis=1)),
+    "maximum": ("the highest value", lambda v, _: v.max(axis=1)),
+    "range": ("the range", lambda v, _: np.ptp(v, axis=1)),
+    "place_of_minimum": ("the place of the lowest value", lambda v, at: at[v.argmin(axis=1)]),
+    "place_of_maximum": ("the place of the highest value", lambda v, at: at[v.argmax(axis=1)]),
+    "gradient": ("the slope", _gradient),
+    "flatness": ("the flatness", _flatness),
+    "crest": ("the crest factor", _crest),
+    "crossings": ("the share of sign changes", _crossings),
+    "first_crossing": ("the place of the first sign change", _first_crossing),
+    "above": ("the share above 0", lambda v, _: (v > 0).mean(axis=1)),
+    "volume": ("the volume (root mean square)", lambda v, _: np.sqrt((v**2).mean(axis=1))),
+    "length": ("the number of values", lambda v, _: np.full(len(v), float(v.shape[1]))),
+    "path": ("the sum of absolute steps", lambda v, _: np.abs(np.diff(v, axis=1)).sum(axis=1)),
+    "first": ("the first value", lambda v, _: v[:, 0]),
+    "last": ("the last value", lambda v, _: v[:, -1]),
+    "peak": ("", _peak),
+    "item": ("", lambda v, _, place: v[:, min(place, v.shape[1] - 1)]),
+    "beats": ("the beats a minute", _beats),
+}
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "peak": {"rank": 1, "what": "height"},
+    "item": {"place": 0},
+    "beats": {"rate": 100.0, "least": 20.0, "most": 300.0},
+}
 _WINDOWING = [
     Method("windows", "windowing", None, {"share": 0.1, "overlap": 1.0}),
     Method("segments", "windowing", None, {"by": "direction", "count": 2}),
 ]
-METHODS = {method.name: method for method in [*_TRANSFORMATIONS, *_FUNCTIONS, *_WINDOWING]}
+METHODS = {method.name: method for method in [*_TRANSFORMATIONS, *_WINDOWING]} | {
+    name: Method(name, "function", apply, _OPTIONS.get(name, {}), words)
+    for name, (words, apply) in _FUNCTIONS.items()
+}
 """Every elementary method by name."""

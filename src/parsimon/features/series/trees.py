@@ -131,28 +131,19 @@ def _check_option(name: str, key: str, value: Any) -> Any:
                 f"{key} of {name} must be a whole number of at least {least}, got {value!r}."
             )
         return int(value)
-    return _in_range(name, key, float(value))
-
-
-_RANGES = {
-    "begin": (0.0, 1.0),
-    "end": (0.0, 1.0),
-    "share": (0.0, 1.0),
-    "lag": (0.0, 1.0),
-    "factor": (0.0, 1.0),
-    "low": (0.0, 0.5),
-    "high": (0.0, 0.5),
-    "overlap": (1.0, float("inf")),
-}
-
-
-def _in_range(name: str, key: str, value: float) -> float:
     low, high = _RANGES.get(key, (0.0, float("inf")))
     if not low <= value <= high:
         raise InvalidInputError(
             f"{key} of {name} must be between {low:g} and {high:g}, got {value:g}."
         )
-    return value
+    return float(value)
+
+
+_RANGES = {
+    **dict.fromkeys(("begin", "end", "share", "lag", "factor"), (0.0, 1.0)),
+    **dict.fromkeys(("low", "high"), (0.0, 0.5)),
+    "overlap": (1.0, float("inf")),
+}
 
 
 class MethodTree:
@@ -228,7 +219,7 @@ class MethodTree:
 
     def words(self) -> str:
         """Return the tree in words."""
-        from parsimon.features.series.tree_words import tree_words
+        from parsimon.features.series.tree_display import tree_words
 
         return tree_words(self)
 
@@ -296,20 +287,17 @@ def parse_tree(text: str) -> MethodTree:
     if strange is not None:
         raise InvalidInputError(f"{text[strange.start() :][:20]!r} cannot be read in {text!r}.")
     opened = ((sign in "{[(") - (sign in "}])") for sign in text)
-    _check_depth(max(accumulate(opened), default=0))
+    depth = max(accumulate(opened), default=0)
+    if depth > DEEPEST:
+        raise InvalidInputError(
+            f"This tree is nested {depth} levels deep, and {DEEPEST} are read; write less into it."
+        )
     try:
         read = ast.parse(text.translate(_AS_PYTHON).strip(), mode="eval")
     except (SyntaxError, RecursionError, MemoryError) as error:
         rest = text.strip()[(getattr(error, "offset", None) or 1) - 1 :]
         raise InvalidInputError(f"{rest[:20]!r} cannot be read in {text[:60]!r}.") from error
     return MethodTree(_read_chain(read.body))
-
-
-def _check_depth(depth: int) -> None:
-    if depth > DEEPEST:
-        raise InvalidInputError(
-            f"This tree is nested {depth} levels deep, and {DEEPEST} are read; write less into it."
-        )
 
 
 def _read_chain(node: ast.expr) -> list[TreeStep]:

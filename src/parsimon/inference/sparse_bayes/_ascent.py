@@ -7,8 +7,9 @@ is infinite and the objective does not fall without it.
 """
 
 import time
-from dataclasses import dataclass, replace
-from typing import Protocol
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -53,33 +54,38 @@ class EMPoint:
     weights: Array
 
 
-class EMProblem(Protocol):
+@dataclass(frozen=True)
+class EMProblem(ABC):
     """A likelihood with the columns that are still in the model.
 
+    columns (n, m): In scaled units.
     smoothness: Weight of the degrees of freedom in the objective.
     second_start: Whether columns that pay only together are looked for without that weight.
     """
 
-    @property
-    def smoothness(self) -> float: ...
+    columns: Array
+    smoothness: float = field(default=0.0, kw_only=True)
+    second_start: ClassVar[bool]
 
-    @property
-    def second_start(self) -> bool: ...
-
-    def without_price(self) -> "EMProblem":
-        """Return the problem whose degrees of freedom cost nothing."""
-
+    @abstractmethod
     def evaluate(self, theta: Array, guess: Array | None) -> EMPoint:
         """Return the point; `guess` are weights in units of the prior, next to the mode."""
 
-    def keep(self, staying: Indices) -> "EMProblem":
-        """Return the problem with some of its columns."""
-
+    @abstractmethod
     def bounds(self, n_theta: int) -> tuple[Array, Array]:
         """Return the least and the greatest value of each entry of theta."""
 
+    @abstractmethod
     def covariance(self, point: EMPoint) -> Array:
         """Return the posterior covariance of the weights in units of the prior."""
+
+    def noise(self, theta: Array) -> float | None:  # noqa: ARG002 - of classes there is none
+        """Return the noise variance at theta, if there is noise."""
+        return None
+
+    def keep(self, staying: Indices) -> Self:
+        """Return the problem with some of its columns."""
+        return replace(self, columns=self.columns[:, staying])
 
 
 @dataclass(frozen=True)
@@ -218,7 +224,8 @@ def best_ascent(
     first = ascend(problem, best_common_precision(problem, theta, n_columns), budget)
     if not problem.smoothness or not problem.second_start:
         return first
-    top = best_ascent(problem.without_price(), theta, budget, n_columns)
+    free = replace(problem, smoothness=0.0)
+    top = best_ascent(free, theta, budget, n_columns)
     second = ascend(problem.keep(top.kept), top.point.theta, budget)
     second = replace(second, kept=top.kept[second.kept])
     return max(first, second, key=lambda ascent: ascent.point.objective)

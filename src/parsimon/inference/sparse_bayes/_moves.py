@@ -22,22 +22,24 @@ by the objective of the new fit.
 [2] Schmolck and Everson (2007), "Smooth relevance vector machine", Machine Learning 68.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dposv
 
 from parsimon._typing import Array, Indices, Mask
-from parsimon.inference.sparse_bayes._mode import (
+from parsimon.exceptions import InvalidInputError
+from parsimon.inference.sparse_bayes.design import ScaledColumns, SparseBayes
+from parsimon.inference.sparse_bayes.gradients import (
     cholesky,
     evidence_gradient,
     evidence_hessian,
     inverse,
 )
-from parsimon.inference.sparse_bayes.design import ScaledColumns
 
 # A column whose part outside the active ones is below this share of its square is one of them up
 # to rounding: what is left of it cannot be trusted.
@@ -196,31 +198,36 @@ _FLAT = 1e-4
 
 
 class EvidenceProblem(Protocol):
-    """A likelihood, its columns and its prior: what the steps ask of it."""
+    """What steps of the precisions ask of a likelihood with its columns and its prior."""
 
     @property
     def smoothness(self) -> float:
         """Weight of the degrees of freedom in the objective."""
+
+    @property
+    def precisions(self) -> tuple[float, float]:
+        """The limits on a precision."""
 
     def evaluate(
         self, active: Indices, theta: Array, columns: Array, guess: Array
     ) -> SparseFit | None:
         """Return the fit with these columns and precisions; None if it cannot be computed."""
 
-    def sweep(self, fit: SparseFit, pool: Indices | None = None) -> ColumnSweep:
-        """Return how the columns of `pool`, or all, would serve the fit."""
+    def bounds(self, theta: Array) -> tuple[Array, Array]:
+        """Return the least and the greatest value of each entry of theta."""
 
-    def refresh(self, fit: SparseFit, sweep: ColumnSweep) -> ColumnSweep:
-        """Return the sweep over all columns brought up to date as far as that is cheap."""
+
+class OpenProblem(EvidenceProblem, Protocol):
+    """A problem to which columns may be added."""
 
     def take(self, indices: Indices) -> Array:
         """Return some scaled columns, shape (n, m)."""
 
-    def bounds(self, theta: Array) -> tuple[Array, Array]:
-        """Return the least and the greatest value of each entry of theta."""
 
-    def precision_bounds(self) -> tuple[float, float]:
-        """Return the limits on a precision."""
+def precision_bounds(problem: EvidenceProblem, theta: Array) -> tuple[Array, Array]:
+    """Return bounds where theta holds log precisions alone."""
+    low, high = np.log(problem.precisions)
+    return np.full_like(theta, low), np.full_like(theta, high)
 
 
 def climb_together(problem: EvidenceProblem, fit: SparseFit) -> tuple[SparseFit, float]:
@@ -276,7 +283,7 @@ def move(problem: EvidenceProblem, fit: SparseFit, theta: Array) -> SparseFit | 
 
 
 def add_column(
-    problem: EvidenceProblem, fit: SparseFit, sweep: ColumnSweep, place: int, alpha: float
+    problem: OpenProblem, fit: SparseFit, sweep: ColumnSweep, place: int, alpha: float
 ) -> SparseFit | None:
     """Return the fit with one column more: that at `place` in the sweep."""
     column = sweep.columns[place : place + 1]
@@ -318,7 +325,7 @@ def prune(problem: EvidenceProblem, fit: SparseFit) -> SparseFit:
 
 
 def exchange(
-    problem: EvidenceProblem, fit: SparseFit, sweep: ColumnSweep, place: int, leaving: int
+    problem: OpenProblem, fit: SparseFit, sweep: ColumnSweep, place: int, leaving: int
 ) -> SparseFit | None:
     """Return the fit with the column at `place` of the sweep instead of the active `leaving`."""
     share = sweep.overlap[place, leaving] / fit.covariance[leaving, leaving]
@@ -327,7 +334,7 @@ def exchange(
     excess = quality**2 - sparsity
     if excess <= 0:
         return None
-    low, high = problem.precision_bounds()
+    low, high = problem.precisions
     alpha = min(max(sparsity**2 / excess, low), high)
     column = sweep.columns[place : place + 1]
     active, theta, columns = fit.active.copy(), fit.theta.copy(), fit.columns.copy(order="F")
@@ -341,34 +348,107 @@ def exchange(
     return problem.evaluate(active, theta, columns, guess)
 
 
-def sweep_columns(
-    columns: ScaledColumns, fit: SparseFit, smoothness: float, pool: Indices | None = None
-) -> ColumnSweep:
-    """Return how columns would serve a fit: one matrix product with the design.
+@dataclass(frozen=True)
+class ColumnProblem(ABC):
+    """One predictor, a sum of columns, for all rows: what both likelihoods have in common.
 
-    Shapes: pool (k,).
+    targets (n,): In scaled units.
+    smoothness: c of the smoothness prior.
+    precisions: Limits of the precisions of scaled columns.
+    second_start: Whether the objective has a bound without the smoothness prior, so that a climb
+        may begin at its top.
     """
-    right = np.empty((len(fit.residual), len(fit.active) + 1))
-    np.multiply(fit.precision[:, None], fit.columns, out=right[:, :-1])
-    right[:, -1] = fit.residual
-    if pool is None:
-        pool = np.arange(len(columns.usable))
-        products, squares = columns.project(right), columns.squares(fit.precision)
-    else:
-        chosen = columns.take(pool)
-        products, squares = chosen.T @ right, fit.precision @ np.square(chosen)
-    projections = (squares, products[:, :-1], products[:, -1])
-    return make_sweep(fit, pool, projections, columns.usable[pool], smoothness)
 
+    columns: ScaledColumns
+    targets: Array
+    row_weights: Array
+    smoothness: float
+    precisions: ClassVar[tuple[float, float]]
+    second_start: ClassVar[bool]
 
-def refresh_quality(columns: ScaledColumns, fit: SparseFit, sweep: ColumnSweep) -> ColumnSweep:
-    """Return a sweep over all columns with the quality for another fit: one vector product.
+    @abstractmethod
+    def fit_columns(self, active: Indices, theta: Array, columns: Array, guess: Array) -> SparseFit:
+        """Return the fit with these columns and precisions, or raise `LinAlgError`."""
 
-    The sparsities stay those of the earlier fit. They change slowly and serve to choose the
-    columns that are then looked at closely.
-    """
-    quality = columns.project(fit.residual[:, None])[:, 0]
-    return replace(sweep, quality=quality, inside=among(sweep.columns, fit.active))
+    def likelihood_theta(self, noise_variance: float | None = None) -> Array:  # noqa: ARG002
+        """Return where theta begins beside the log precisions: at this noise, if it has any."""
+        return np.empty(0)
+
+    def noise(self, theta: Array, n_active: int) -> float | None:  # noqa: ARG002
+        """Return the noise variance at theta, if there is noise."""
+        return None
+
+    @cached_property
+    def n_rows(self) -> float:
+        """Sum of the weights of the rows."""
+        return float(self.row_weights.sum())
+
+    def evaluate(
+        self, active: Indices, theta: Array, columns: Array, guess: Array
+    ) -> SparseFit | None:
+        try:
+            return self.fit_columns(active, theta, columns, guess)
+        except np.linalg.LinAlgError:
+            return None
+
+    def empty(self) -> SparseFit:
+        """Return the fit without any column."""
+        none = np.empty(0, dtype=np.intp)
+        return self.fit_columns(none, self.likelihood_theta(), self.take(none), np.empty(0))
+
+    def warm(self, given: SparseBayes, unit: float) -> SparseFit | None:
+        """Return the fit with the columns, precisions and noise of an earlier result.
+
+        Columns that are zero on the present rows are left out; targets were divided by `unit`.
+        """
+        n_columns = len(self.columns.usable)
+        if len(given.active) and given.active.max() >= n_columns:
+            raise InvalidInputError(
+                f"start has column {given.active.max()}, but the design has only {n_columns} "
+                "columns."
+            )
+        kept = self.columns.usable[given.active]
+        active = given.active[kept]
+        scale = self.columns.scale[active] / unit
+        alpha = given.alpha[kept] / scale**2
+        noise = unit**2 if given.noise_variance is None else given.noise_variance
+        theta = np.append(
+            np.log(np.clip(alpha, *self.precisions)), self.likelihood_theta(noise / unit**2)
+        )
+        guess = np.sqrt(alpha) * given.mean[kept] * scale
+        theta = np.clip(theta, *self.bounds(theta))
+        return self.evaluate(active, theta, self.take(active), guess)
+
+    def sweep(self, fit: SparseFit, pool: Indices | None = None) -> ColumnSweep:
+        """Return how the columns of `pool`, or all, would serve: one product with the design."""
+        right = np.empty((len(fit.residual), len(fit.active) + 1))
+        np.multiply(fit.precision[:, None], fit.columns, out=right[:, :-1])
+        right[:, -1] = fit.residual
+        if pool is None:
+            pool = np.arange(len(self.columns.usable))
+            products, squares = self.columns.project(right), self.columns.squares(fit.precision)
+        else:
+            chosen = self.take(pool)
+            products, squares = chosen.T @ right, fit.precision @ np.square(chosen)
+        projections = (squares, products[:, :-1], products[:, -1])
+        return make_sweep(fit, pool, projections, self.columns.usable[pool], self.smoothness)
+
+    def refresh(self, fit: SparseFit, sweep: ColumnSweep) -> ColumnSweep:
+        """Return a sweep over all columns with the quality for another fit: one vector product.
+
+        The sparsities stay those of the earlier fit. They change slowly and serve to choose the
+        columns that are then looked at closely.
+        """
+        quality = self.columns.project(fit.residual[:, None])[:, 0]
+        return replace(sweep, quality=quality, inside=among(sweep.columns, fit.active))
+
+    def take(self, indices: Indices) -> Array:
+        """Return some scaled columns, shape (n, m)."""
+        return self.columns.take(indices)
+
+    def bounds(self, theta: Array) -> tuple[Array, Array]:
+        """Return the least and the greatest value of each entry of theta."""
+        return precision_bounds(self, theta)
 
 
 _NO_ROWS = np.empty(0)
@@ -376,7 +456,7 @@ _NO_ROWS = np.empty(0)
 
 @dataclass(frozen=True)
 class Surrogate:
-    r"""A Gaussian model of k columns; a `Problem` like the one that it stands for.
+    r"""A Gaussian model of k columns; an `EvidenceProblem` like the one that it stands for.
 
     gram (k, k): :math:`\Phi^T B \Phi`.
     linear (k,): :math:`\Phi^T B \hat t`.
@@ -434,19 +514,8 @@ class Surrogate:
         usable = projections[0] > 0
         return make_sweep(fit, chosen, projections, usable, self.smoothness)
 
-    def refresh(self, fit: SparseFit, sweep: ColumnSweep) -> ColumnSweep:
-        del sweep
-        return self.sweep(fit)
-
-    def take(self, indices: Indices) -> Array:
-        return np.empty((0, len(indices)))
-
     def bounds(self, theta: Array) -> tuple[Array, Array]:
-        low, high = np.log(self.precisions)
-        return np.full_like(theta, low), np.full_like(theta, high)
-
-    def precision_bounds(self) -> tuple[float, float]:
-        return self.precisions
+        return precision_bounds(self, theta)
 
 
 def make_surrogate(

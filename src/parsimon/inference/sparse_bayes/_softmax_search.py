@@ -12,13 +12,13 @@ the same as for two classes.
 """
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
 from parsimon._typing import Array, Indices
-from parsimon.inference.sparse_bayes._mode import evidence_gradient, evidence_hessian
 from parsimon.inference.sparse_bayes._moves import (
     ColumnSweep,
     SparseFit,
@@ -27,9 +27,12 @@ from parsimon.inference.sparse_bayes._moves import (
     exchange,
     make_sweep,
     move,
+    precision_bounds,
     prune,
 )
 from parsimon.inference.sparse_bayes.design import ScaledColumns
+from parsimon.inference.sparse_bayes.fast import BestFit, Budget
+from parsimon.inference.sparse_bayes.gradients import evidence_gradient, evidence_hessian
 from parsimon.inference.sparse_bayes.multinomial import (
     OneHotLabels,
     complement,
@@ -38,23 +41,23 @@ from parsimon.inference.sparse_bayes.multinomial import (
 )
 from parsimon.optimise import minimise
 
-# Of a scaled weight, where a weight of one moves a score by one: a prior standard deviation of 30
-# is no prior, since scores that differ by 30 are certain. Much less makes Laplace's method fail on
-# separable classes, where the evidence still rises as the posterior becomes wider than its mode is
-# far from zero: on ten classes of digits 1e-8 cost a third of the held-out log likelihood.
-PRECISIONS = (1e-3, 1e10)
-
 
 @dataclass(frozen=True)
 class SoftmaxProblem:
     """Several classes, for the fast sequential algorithm; pair k * M + j is column j in class k.
 
-    smoothness: Zero: there is no smoothness prior here.
+    smoothness: There is no smoothness prior here.
+    precisions: Of a scaled weight, where a weight of one moves a score by one: a prior standard
+        deviation of 30 is no prior, since scores that differ by 30 are certain. Much less makes
+        Laplace's method fail on separable classes, where the evidence still rises as the posterior
+        becomes wider than its mode is far from zero: on ten classes of digits 1e-8 cost a third of
+        the held-out log likelihood.
     """
 
     columns: ScaledColumns
     labels: OneHotLabels
-    smoothness: float = 0.0
+    smoothness: ClassVar[float] = 0.0
+    precisions: ClassVar[tuple[float, float]] = (1e-3, 1e10)
 
     def evaluate(self, active: Indices, theta: Array, columns: Array, guess: Array) -> SparseFit:
         classes, row_weights = self.classes(active), self.labels.row_weights[:, None]
@@ -93,18 +96,11 @@ class SoftmaxProblem:
         projections = (squares, products[:, :-1], products[:, -1])
         return make_sweep(fit, pairs, projections, usable, self.smoothness)
 
-    def refresh(self, fit: SparseFit, sweep: ColumnSweep) -> ColumnSweep:
-        return self.sweep(fit, sweep.columns)
-
     def take(self, indices: Indices) -> Array:
         return self.columns.take(indices % self.n_columns)
 
     def bounds(self, theta: Array) -> tuple[Array, Array]:
-        low, high = np.log(PRECISIONS)
-        return np.full_like(theta, low), np.full_like(theta, high)
-
-    def precision_bounds(self) -> tuple[float, float]:
-        return PRECISIONS
+        return precision_bounds(self, theta)
 
     @property
     def n_columns(self) -> int:
@@ -147,61 +143,36 @@ _MOST_GRADIENTS = 200
 _WORTH_AN_EXCHANGE = 50.0
 
 
-@dataclass
-class PairSearch:
-    """A run in progress: the best fit so far, how it came about, and what ends it.
+class PairSearch(BestFit):
+    """A run in progress: the best fit so far, how it came about, and what ends it."""
 
-    tol: Gains in log evidence by a new pair, and changes in log precisions, that do not
-        matter.
-    deadline: On the clock of `time.monotonic`.
-    history: Log evidence of the start and after each accepted step.
-    reason: Empty until the run has ended.
-    """
+    def __init__(self, problem: SoftmaxProblem, fit: SparseFit, budget: Budget) -> None:
+        super().__init__(fit)
+        self.problem, self.budget = problem, budget
 
-    problem: SoftmaxProblem
-    fit: SparseFit
-    tol: float
-    max_iter: int
-    deadline: float
-    history: list[float] = field(default_factory=list)
-    n_iter: int = 0
-    reason: str = ""
-
-    def consider(self, fit: SparseFit | None) -> bool:
-        """Take a fit if it is better; return whether it was."""
-        if fit is None or not fit.objective > self.fit.objective:
-            return False
-        self.fit = fit
-        self.history.append(fit.objective)
-        self.n_iter += 1
-        return True
-
-    @property
-    def spent(self) -> bool:
-        """Whether steps or time ran out; `reason` says which."""
-        if not self.reason and self.n_iter >= self.max_iter:
-            self.reason = f"Stopped after max_iter={self.max_iter} steps."
-        elif not self.reason and time.monotonic() > self.deadline:
-            self.reason = "Stopped at the time limit."
-        return bool(self.reason)
+    def consider(self, fit: SparseFit | None, least: float = 0.0) -> bool:
+        """Take a fit if it is better, which is a step; return whether it was."""
+        taken = super().consider(fit, least)
+        self.budget.n_iter += taken
+        return taken
 
 
-def search_pairs(search: PairSearch) -> None:
-    """Take steps until none raises the evidence, or until the budget is spent."""
-    search.history.append(search.fit.objective)
-    while not search.spent:
+def search_pairs(search: PairSearch) -> bool:
+    """Take steps until none raises the evidence; return whether the budget was enough."""
+    while not search.budget.spent:
         reestimate_pairs(search)
         if grow_pairs(search, search.problem.sweep(search.fit)):
             continue
         polish_pairs(search)
         sweep = search.problem.sweep(search.fit)
-        if not grow_pairs(search, sweep) and not exchange_pairs(search, sweep) and not search.spent:
-            search.reason = CONVERGED
+        if not grow_pairs(search, sweep) and not exchange_pairs(search, sweep):
+            return not search.budget.spent
+    return False
 
 
 def reestimate_pairs(search: PairSearch) -> None:
     """Raise the evidence by the precisions of the active pairs, dropping those not needed."""
-    while len(search.fit.active) and not search.spent:
+    while len(search.fit.active) and not search.budget.spent:
         before = search.fit.objective
         search.consider(prune(search.problem, search.fit))
         moved, foreseen = climb_together(search.problem, search.fit)
@@ -216,11 +187,11 @@ def polish_pairs(search: PairSearch) -> None:
     By quasi-Newton steps from exact gradients: those of `climb_together` neglect that the curvature
     of the likelihood moves, and where classes are nearly separable take hundreds of steps.
     """
-    while len(search.fit.active) and not search.spent:
+    while len(search.fit.active) and not search.budget.spent:
         before = search.fit.objective
         search.consider(_maximum(search))
         search.consider(prune(search.problem, search.fit))
-        if search.fit.objective - before < _LEAST_RISE * search.tol:
+        if search.fit.objective - before < _LEAST_RISE * search.budget.tol:
             break
 
 
@@ -234,14 +205,18 @@ def _maximum(search: PairSearch) -> SparseFit | None:
         latest = move(problem, latest, theta) or latest
         return -latest.objective, -latest.gradient
 
-    left = None if np.isinf(search.deadline) else max(search.deadline - time.monotonic(), 1e-3)
+    left = (
+        None
+        if np.isinf(search.budget.deadline)
+        else max(search.budget.deadline - time.monotonic(), 1e-3)
+    )
     found = minimise(
         objective,
         fit.theta,
         np.column_stack(problem.bounds(fit.theta)),
         max_iterations=_MOST_GRADIENTS,
-        value_tolerance=_LEAST_RISE * search.tol / max(1.0, abs(fit.objective)),
-        gradient_tolerance=0.1 * search.tol,
+        value_tolerance=_LEAST_RISE * search.budget.tol / max(1.0, abs(fit.objective)),
+        gradient_tolerance=0.1 * search.budget.tol,
         time_limit=left,
     )
     return move(problem, fit, found.x)
@@ -252,7 +227,7 @@ def grow_pairs(search: PairSearch, sweep: ColumnSweep) -> bool:
     gains, _ = sweep.additions()
     pool = sweep.columns[np.argsort(-gains, kind="stable")[:_POOL]]
     grown = False
-    while not search.spent and _add_best(search, search.problem.sweep(search.fit, pool)):
+    while not search.budget.spent and _add_best(search, search.problem.sweep(search.fit, pool)):
         grown = True
         search.consider(prune(search.problem, search.fit))
         search.consider(climb_together(search.problem, search.fit)[0])
@@ -263,11 +238,11 @@ def _add_best(search: PairSearch, sweep: ColumnSweep) -> bool:
     """Add the first of the most useful pairs that raises the evidence; return whether one did."""
     gains, alphas = sweep.additions()
     for place in np.argsort(-gains, kind="stable")[:_ATTEMPTS]:
-        if gains[place] <= search.tol:
+        if gains[place] <= search.budget.tol:
             break
         # The gain is for a fixed curvature; a firmer prior stays closer to where that holds.
         for firmness in (1.0, 10.0, 100.0):
-            alpha = float(np.clip(firmness * alphas[place], *PRECISIONS))
+            alpha = float(np.clip(firmness * alphas[place], *search.problem.precisions))
             if search.consider(add_column(search.problem, search.fit, sweep, int(place), alpha)):
                 return True
     return False
@@ -284,7 +259,7 @@ def exchange_pairs(search: PairSearch, sweep: ColumnSweep) -> bool:
     places = np.argmax(gains, axis=0)
     best = gains[places, np.arange(len(places))]
     for leaving in np.argsort(-best, kind="stable")[:_ATTEMPTS]:
-        if best[leaving] <= _WORTH_AN_EXCHANGE * search.tol or search.spent:
+        if best[leaving] <= _WORTH_AN_EXCHANGE * search.budget.tol or search.budget.spent:
             break
         place = int(places[leaving])
         if search.consider(exchange(search.problem, search.fit, sweep, place, int(leaving))):

@@ -16,15 +16,13 @@ has no bound. Read `maximise_by_columns` first.
 
 import time
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
 from parsimon._typing import Array, Indices
-from parsimon.exceptions import InvalidInputError
 from parsimon.inference.sparse_bayes._moves import (
+    ColumnProblem,
     ColumnSweep,
-    EvidenceProblem,
     SparseFit,
     Surrogate,
     add_column,
@@ -36,8 +34,7 @@ from parsimon.inference.sparse_bayes._moves import (
     make_surrogate,
     prune,
 )
-from parsimon.inference.sparse_bayes._result import SparseBayes
-from parsimon.inference.sparse_bayes.design import ScaledColumns
+from parsimon.inference.sparse_bayes.design import ScaledColumns, SparseBayes
 
 # Gains in log evidence at which a re-estimation is good enough: before a sweep, and before more
 # columns are added to a Gaussian model.
@@ -88,7 +85,7 @@ class Budget:
 class Climber:
     """A problem, the budget for it and the objective without any column."""
 
-    problem: EvidenceProblem
+    problem: ColumnProblem
     budget: Budget
     nothing: float
 
@@ -153,7 +150,7 @@ def reestimate(
 
 
 def settle_fit(
-    problem: EvidenceProblem, fit: SparseFit, enough: float
+    problem: ColumnProblem, fit: SparseFit, enough: float
 ) -> tuple[SparseFit, float, bool]:
     """Return a better fit of the same or fewer columns, and the gain that was foreseen.
 
@@ -175,10 +172,10 @@ def settle_fit(
 
 
 def propose(
-    problem: EvidenceProblem, fit: SparseFit, enough: float
+    problem: ColumnProblem, fit: SparseFit, enough: float
 ) -> tuple[SparseFit | None, float]:
     """Maximise over the precisions with B held; return the fit there and the gain foreseen."""
-    modelled = make_surrogate(fit, fit.columns, problem.precision_bounds(), problem.smoothness)
+    modelled = make_surrogate(fit, fit.columns, problem.precisions, problem.smoothness)
     if modelled is None:
         return None, np.inf
     model, here = modelled
@@ -201,7 +198,7 @@ def settle_model(model: Surrogate, fit: SparseFit, enough: float) -> SparseFit:
 
 
 def realise(
-    problem: EvidenceProblem, fit: SparseFit, there: SparseFit, columns: tuple[Indices, Array]
+    problem: ColumnProblem, fit: SparseFit, there: SparseFit, columns: tuple[Indices, Array]
 ) -> SparseFit | None:
     """Return the fit where a Gaussian model of `columns` went, not too far from `fit`."""
     n_active = len(fit.active)
@@ -236,7 +233,7 @@ def add_batch(climber: Climber, fit: SparseFit, sweep: ColumnSweep) -> SparseFit
     if not len(columns):
         return None
     together = np.hstack([fit.columns, problem.take(columns)])
-    modelled = make_surrogate(fit, together, problem.precision_bounds(), problem.smoothness)
+    modelled = make_surrogate(fit, together, problem.precisions, problem.smoothness)
     if modelled is None:
         return add_one(climber, fit, sweep)
     model, here = modelled
@@ -275,7 +272,7 @@ def add_one(climber: Climber, fit: SparseFit, sweep: ColumnSweep) -> SparseFit |
         return None
     exact = problem.sweep(fit, sweep.columns[places])
     gains, alphas = exact.additions()
-    low, high = problem.precision_bounds()
+    low, high = problem.precisions
     for place in np.argsort(-gains)[:_ATTEMPTS]:
         if gains[place] <= climber.least(fit):
             break
@@ -311,9 +308,7 @@ _NEW_SHARE = 1e-12
 _PRECISIONS = (1e-8, 1e-6, 1e-4, 1e-2, 1.0, 1e2)
 
 
-def spanning_columns(
-    columns: ScaledColumns, row_weights: Array, most: int = _MOST_COLUMNS
-) -> Indices:
+def spanning_columns(columns: ScaledColumns, row_weights: Array) -> Indices:
     """Return columns, each farthest from the span of those before it: pivoted Cholesky.
 
     Shapes: row_weights (n,) -> (m,).
@@ -322,7 +317,7 @@ def spanning_columns(
     left = np.where(columns.usable, total, 0.0)
     factor = np.empty((len(left), 0))
     chosen: list[int] = []
-    while len(chosen) < min(most, len(left)):
+    while len(chosen) < min(_MOST_COLUMNS, len(left)):
         pivot = int(np.argmax(left))
         if left[pivot] <= _NEW_SHARE * total:
             break
@@ -336,23 +331,11 @@ def spanning_columns(
     return np.array(chosen, dtype=np.intp)
 
 
-class Spanned(EvidenceProblem, Protocol):
-    """A problem that shows its columns and the weights of its rows."""
-
-    @property
-    def columns(self) -> ScaledColumns:
-        """All columns, scaled."""
-
-    @property
-    def row_weights(self) -> Array:
-        """How many times each row counts, shape (n,)."""
-
-
-def broad_start(problem: Spanned, start: SparseFit) -> SparseFit | None:
+def broad_start(problem: ColumnProblem, start: SparseFit) -> SparseFit | None:
     """Return the best fit with spanning columns at one precision; None if none can be had."""
     chosen = spanning_columns(problem.columns, problem.row_weights)
     columns = problem.take(chosen)
-    low, high = np.log(problem.precision_bounds())
+    low, high = np.log(problem.precisions)
     best: SparseFit | None = None
     for noise in (start.theta, start.theta + 2.0, start.theta + 4.0)[: 1 + 2 * len(start.theta)]:
         for precision in np.clip(np.log(_PRECISIONS), low, high):
@@ -381,59 +364,44 @@ _MOST_A_ROW = 10
 _CONVERGED = "No column that is worth its place can be added, and none dropped or exchanged."
 
 
-@dataclass(frozen=True)
-class FastResult:
-    """Where a run ended.
-
-    history (n_steps,): Objective of the start and after each round that raised it.
-    """
-
-    fit: SparseFit
-    history: Array
-    n_iter: int
-    converged: bool
-    reason: str
-
-
 def maximise_by_columns(
-    problem: Spanned,
-    nothing: SparseFit,
-    *,
-    unpriced: Spanned | None = None,
-    start: SparseFit | None = None,
+    problem: ColumnProblem,
+    start: SparseBayes | None,
+    unit: float,
     tol: float,
     max_iter: int,
     time_limit: float | None,
-) -> FastResult:
+) -> SparseBayes:
     """Add, re-estimate, drop and exchange columns until no step raises the objective.
 
-    `unpriced` is the same problem without its smoothness prior, if that has a bound.
+    Targets were divided by `unit`; the result is in the caller's.
     """
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-    budget = Budget(tol, max_iter, deadline)
-    climber = Climber(problem, budget, nothing.objective)
-    best = BestFit(nothing if start is None else start)
-    if start is not None:
-        best.consider(tidy(climber, climb(climber, start)))
+    nothing, warm = problem.empty(), None if start is None else problem.warm(start, unit)
+    climber = Climber(problem, Budget(tol, max_iter, deadline), nothing.objective)
+    best = BestFit(warm or nothing)
+    if warm is not None:
+        best.consider(tidy(climber, climb(climber, warm)))
     else:
-        best.consider(first_climbs(climber, problem, nothing))
+        best.consider(first_climbs(climber, nothing))
         n_rows, n_columns = problem.columns.design.shape
-        if unpriced is not None and n_columns <= _MOST_A_ROW * n_rows:
-            top = first_climbs(replace(climber, problem=unpriced), unpriced, nothing)
+        may_explain_noise = not problem.second_start or n_columns > _MOST_A_ROW * n_rows
+        if problem.smoothness and not may_explain_noise:
+            unpriced = replace(problem, smoothness=0.0)
+            top = first_climbs(replace(climber, problem=unpriced), nothing)
             priced = problem.evaluate(top.active, top.theta, top.columns, top.weights)
             best.consider(priced and tidy(climber, climb(climber, priced)))
         explore(climber, best)
     converged = finish(climber, best)
-    reason = _CONVERGED if converged else budget.reason
-    return FastResult(best.fit, np.array(best.history), budget.n_iter, converged, reason)
+    return to_result(climber, best, unit, _CONVERGED if converged else climber.budget.reason)
 
 
-def first_climbs(climber: Climber, problem: Spanned, nothing: SparseFit) -> SparseFit:
+def first_climbs(climber: Climber, nothing: SparseFit) -> SparseFit:
     """Return the better of a climb from nothing and one from a broad start."""
     best = BestFit(nothing)
     best.consider(tidy(climber, climb(climber, nothing)))
     if not climber.budget.spent:
-        broad = broad_start(problem, nothing)
+        broad = broad_start(climber.problem, nothing)
         best.consider(broad and tidy(climber, climb(climber, broad)))
     return best.fit
 
@@ -521,49 +489,24 @@ def exchange_columns(climber: Climber, best: BestFit, sweep: ColumnSweep) -> boo
     return exchanged
 
 
-def scaled_start(
-    start: SparseBayes, columns: ScaledColumns, target_scale: float = 1.0
-) -> tuple[Indices, Array, Array]:
-    """Return the active columns, scaled precisions and scaled weights of an earlier result.
-
-    Columns that are zero on the present rows are left out.
-    """
-    n_columns = columns.design.shape[1]
-    if len(start.active) and start.active.max() >= n_columns:
-        raise InvalidInputError(
-            f"start has column {start.active.max()}, but the design has only {n_columns} columns."
-        )
-    kept = columns.usable[start.active]
-    active = start.active[kept]
-    unit = columns.scale[active] / target_scale
-    alpha = start.alpha[kept] / unit**2
-    return active, alpha, np.sqrt(alpha) * start.mean[kept] * unit
-
-
-def to_result(
-    climb: FastResult,
-    columns: ScaledColumns,
-    *,
-    target_scale: float = 1.0,
-    n_rows: float = 0.0,
-    noise_variance: float | None = None,
-) -> SparseBayes:
+def to_result(climber: Climber, best: BestFit, unit: float, reason: str) -> SparseBayes:
     """Return where a climb ended in the caller's units, columns ascending."""
-    fit = climb.fit
+    fit, problem = best.fit, climber.problem
     order = np.argsort(fit.active)
-    unit = columns.scale[fit.active] / target_scale
-    spread = 1.0 / (np.sqrt(fit.alpha) * unit)
-    shift = -n_rows * float(np.log(target_scale))
+    scale = problem.columns.scale[fit.active] / unit
+    spread = 1.0 / (np.sqrt(fit.alpha) * scale)
+    shift = -problem.n_rows * float(np.log(unit))
+    noise = problem.noise(fit.theta, len(fit.active))
     return SparseBayes(
         active=fit.active[order],
-        alpha=(fit.alpha * unit**2)[order],
+        alpha=(fit.alpha * scale**2)[order],
         mean=(fit.weights * spread)[order],
         covariance=(fit.covariance * spread * spread[:, None])[np.ix_(order, order)],
-        noise_variance=noise_variance,
+        noise_variance=None if noise is None else noise * unit**2,
         log_evidence=fit.log_evidence + shift,
         objective=fit.objective + shift,
-        n_iter=climb.n_iter,
-        converged=climb.converged,
-        reason=climb.reason,
-        history=climb.history + shift,
+        n_iter=climber.budget.n_iter,
+        converged=reason == _CONVERGED,
+        reason=reason,
+        history=np.array(best.history) + shift,
     )

@@ -19,27 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from parsimon._typing import Array, Indices
-from parsimon.inference.irls import TOLERANCE, newton_step
+from parsimon.inference.irls import TOLERANCE, Mode, ModePoint, Ray, find_mode, newton_step
 from parsimon.inference.sparse_bayes.spread import inverse_plus_identity
-
-_SMALLEST_STEP = 2.0**-12
-
-
-class SoftmaxMode(NamedTuple):
-    """The most probable weights of all classes, and what was computed on the way.
-
-    weights (n_classes, m): They sum to zero over the classes.
-    scores (n, n_classes): Linear predictors; their softmax is the probability of each class.
-    log_posterior: Weighted log likelihood minus half of the penalty.
-    n_iter: Newton steps.
-    converged: False where the steps ran out or the scores grew beyond `largest_score`.
-    """
-
-    weights: Array
-    scores: Array
-    log_posterior: float
-    n_iter: int
-    converged: bool
 
 
 class Contrasts(NamedTuple):
@@ -70,7 +51,7 @@ def softmax_mode(
     max_iter: int = 50,
     tol: float = TOLERANCE,
     largest_score: float = np.inf,
-) -> SoftmaxMode:
+) -> Mode:
     r"""Return the mode of a multinomial logistic regression with a Gaussian prior on each weight.
 
     Shapes: design (n, m), codes (n,), alpha (m,), row_weights (n,), start (n_classes, m).
@@ -79,71 +60,36 @@ def softmax_mode(
     44:197-200.
     """
     contrasts = class_contrasts(n_classes).matrix
-    problem = _Problem(design, codes, alpha, row_weights, contrasts)
-    point = problem.at(
-        np.zeros((n_classes - 1, design.shape[1])), np.zeros((len(codes), n_classes))
-    )
-    if start is not None:
-        given = contrasts.T @ start
-        point = max(point, problem.at(given, (design @ given.T) @ contrasts.T), key=_value)
-    n_iter, converged = 0, not design.shape[1]
-    while not converged and n_iter < max_iter:
-        n_iter += 1
-        gradient, step = problem.newton(point)
-        if np.vdot(gradient, step) < tol:
-            converged = True
-            break
-        found = problem.along(point, step)
-        # Where no share of the step helps, the gain is below what rounding shows.
-        converged = found.value < point.value
-        point = point if converged else found
-        if np.abs(point.scores).max(initial=0.0) > largest_score:
-            break
-    return SoftmaxMode(contrasts @ point.weights, point.scores, point.value, n_iter, converged)
 
+    def at(weights: Array, scores: Array) -> ModePoint:
+        value, probability = class_log_likelihood(scores, codes, row_weights)
+        value -= 0.5 * float(np.sum(weights**2 @ alpha))
+        return ModePoint(weights, scores, value, probability)
 
-class _Point(NamedTuple):
-    """Weights of the contrasts (K - 1, m), scores (n, K), log posterior, probabilities (n, K)."""
-
-    weights: Array
-    scores: Array
-    value: float
-    probability: Array
-
-
-def _value(point: _Point) -> float:
-    return point.value
-
-
-class _Problem(NamedTuple):
-    design: Array
-    codes: Indices
-    alpha: Array
-    row_weights: Array | None
-    contrasts: Array
-
-    def at(self, weights: Array, scores: Array) -> _Point:
-        value, probability = class_log_likelihood(scores, self.codes, self.row_weights)
-        value -= 0.5 * float(np.sum(weights**2 @ self.alpha))
-        return _Point(weights, scores, value, probability)
-
-    def newton(self, point: _Point) -> tuple[Array, Array]:
-        """Return the gradient and Newton's step, both of shape (K - 1, m)."""
-        residual = self.contrasts[self.codes] - point.probability @ self.contrasts
-        if self.row_weights is not None:
-            residual *= self.row_weights[:, None]
-        gradient = residual.T @ self.design - self.alpha * point.weights
-        hessian = contrast_hessian(self.design, point.probability, self.alpha, self.row_weights)
+    def newton(point: ModePoint) -> tuple[Array, Array]:
+        residual = contrasts[codes] - point.probability @ contrasts
+        if row_weights is not None:
+            residual *= row_weights[:, None]
+        gradient = residual.T @ design - alpha * point.weights
+        hessian = contrast_hessian(design, point.probability, alpha, row_weights)
         return gradient, newton_step(hessian, gradient.ravel()).reshape(gradient.shape)
 
-    def along(self, point: _Point, step: Array) -> _Point:
-        """Return the first of the step's halves that is no worse, or the last that was tried."""
-        moved, size = (self.design @ step.T) @ self.contrasts.T, 1.0
-        while True:
-            found = self.at(point.weights + size * step, point.scores + size * moved)
-            if found.value >= point.value or size < _SMALLEST_STEP:
-                return found
-            size *= 0.5
+    def along(point: ModePoint, step: Array) -> Ray:
+        moved = (design @ step.T) @ contrasts.T
+        return lambda size: at(point.weights + size * step, point.scores + size * moved)
+
+    point = at(np.zeros((n_classes - 1, design.shape[1])), np.zeros((len(codes), n_classes)))
+    if not design.shape[1]:
+        return Mode(*point._replace(weights=np.zeros((n_classes, 0))), 0, converged=True)
+    if start is not None:
+        given = contrasts.T @ start
+        point = max(
+            point,
+            at(given, (design @ given.T) @ contrasts.T),
+            key=lambda point: point.log_posterior,
+        )
+    mode = find_mode(point, newton, along, max_iter=max_iter, tol=tol, largest_score=largest_score)
+    return mode._replace(weights=contrasts @ mode.weights)
 
 
 def contrast_hessian(
@@ -240,37 +186,39 @@ def pair_mode(X: Array, classes: Indices, labels: OneHotLabels, guess: Array) ->
 
     Shapes: X (n, m), classes (m,), guess (m,).
     """
-    spread = (classes[:, None] == np.arange(labels.targets.shape[1])).astype(np.float64)
+    codes, targets, row_weights = labels
+    spread = (classes[:, None] == np.arange(targets.shape[1])).astype(np.float64)
+    curvature = np.empty((0, 0))
 
-    def at(weights: Array) -> tuple[float, Array]:
+    def at(weights: Array) -> ModePoint:
         scores = X @ (weights[:, None] * spread)
-        value, p = class_log_likelihood(scores, labels.codes, labels.row_weights)
-        return value - 0.5 * float(weights @ weights), p
+        value, probability = class_log_likelihood(scores, codes, row_weights)
+        value -= 0.5 * float(weights @ weights)
+        return ModePoint(weights, scores, value, probability)
 
-    weights = np.zeros(len(classes))
-    value, p = at(weights)
-    if guess.any():
-        given = at(guess)
-        if given[0] > value:
-            weights, (value, p) = guess, given
-    for _ in range(_MOST_STEPS):
-        residual = labels.row_weights[:, None] * (labels.targets - p)
-        gradient = np.einsum("ij,ij->j", X, residual[:, classes]) - weights
-        curvature = pair_curvature(X, classes, labels.row_weights, p)
+    def newton(point: ModePoint) -> tuple[Array, Array]:
+        nonlocal curvature
+        residual = row_weights[:, None] * (targets - point.probability)
+        gradient = np.einsum("ij,ij->j", X, residual[:, classes]) - point.weights
+        curvature = pair_curvature(X, classes, row_weights, point.probability)
         hessian = curvature.copy()
         hessian.flat[:: len(classes) + 1] += 1.0
-        step = newton_step(hessian, gradient) if len(classes) else gradient
-        if gradient @ step < _TOLERANCE:
-            break
-        size, found = 1.0, at(weights + step)
-        while found[0] < value and size > _SMALLEST_PAIR_STEP:
-            size *= 0.5
-            found = at(weights + size * step)
-        if found[0] < value:
-            break  # The rise is below rounding: this is the mode.
-        weights, (value, p) = weights + size * step, found
+        return gradient, newton_step(hessian, gradient) if len(classes) else gradient
+
+    def along(point: ModePoint, step: Array) -> Ray:
+        return lambda size: at(point.weights + size * step)
+
+    point = at(np.zeros(len(classes)))
+    if guess.any():
+        given = at(guess)
+        point = given if given.log_posterior > point.log_posterior else point
+    mode = find_mode(
+        point, newton, along, max_iter=_MOST_STEPS, tol=_TOLERANCE, smallest=_SMALLEST_PAIR_STEP
+    )
+    # The curvature is that of the last step, which was computed at the mode.
     covariance, log_determinant = inverse_plus_identity(curvature)
-    return PairMode(weights, covariance, p, value - 0.5 * log_determinant)
+    log_evidence = mode.log_posterior - 0.5 * log_determinant
+    return PairMode(mode.weights, covariance, mode.probability, log_evidence)
 
 
 def pair_curvature(X: Array, classes: Indices, row_weights: Array, probability: Array) -> Array:

@@ -25,7 +25,6 @@ from parsimon.inference.posterior import Latent
 from parsimon.inference.sparse_bayes._moves import SparseFit, add_column
 from parsimon.inference.sparse_bayes._softmax_search import (
     CONVERGED,
-    PRECISIONS,
     PairSearch,
     SoftmaxProblem,
     search_pairs,
@@ -36,6 +35,7 @@ from parsimon.inference.sparse_bayes.design import (
     scaled_columns,
     weights_of_rows,
 )
+from parsimon.inference.sparse_bayes.fast import Budget
 from parsimon.inference.sparse_bayes.multinomial import (
     OneHotLabels,
     class_contrasts,
@@ -119,16 +119,6 @@ def softmax_latent(result: SparseSoftmax, design: Array, n_classes: int) -> Late
             entry = np.einsum("nm,nm->n", spread[:, theirs], values[:, theirs])
             covariance[:, k, other] = covariance[:, other, k] = entry
     return Latent(softmax_scores(result, design, n_classes), covariance)
-
-
-def softmax_moderated(
-    result: SparseSoftmax, design: Array, n_classes: int, *, n_points: int = 512
-) -> Array:
-    """Return class probabilities averaged over the posterior of the scores.
-
-    Shapes: design (n, n_columns) -> (n, n_classes).
-    """
-    return softmax_average(softmax_latent(result, design, n_classes), n_points=n_points)
 
 
 def softmax_average(latent: Latent, *, n_points: int = 512) -> Array:
@@ -244,9 +234,8 @@ def softmax_sparse(
     problem = SoftmaxProblem(columns, OneHotLabels(classes, np.eye(n_classes)[classes], weights))
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     first = _first_fit(problem, start, deadline)
-    search = PairSearch(problem, first, tol, max_iter, deadline)
-    search_pairs(search)
-    return _result(search)
+    search = PairSearch(problem, first, Budget(tol, max_iter, deadline))
+    return _result(search, CONVERGED if search_pairs(search) else search.budget.reason)
 
 
 def class_codes(codes: Any, n_classes: int) -> Indices:
@@ -311,10 +300,10 @@ def _with_best_pair(problem: SoftmaxProblem, fit: SparseFit) -> SparseFit | None
     best = int(np.argmax(gains))
     if not gains[best] > 0:
         return None
-    return add_column(problem, fit, sweep, best, float(np.clip(alphas[best], *PRECISIONS)))
+    return add_column(problem, fit, sweep, best, float(np.clip(alphas[best], *problem.precisions)))
 
 
-def _result(search: PairSearch) -> SparseSoftmax:
+def _result(search: PairSearch, reason: str) -> SparseSoftmax:
     """Return where a run ended in the units of the caller."""
     fit, problem = search.fit, search.problem
     order = np.argsort(fit.active)
@@ -326,9 +315,9 @@ def _result(search: PairSearch) -> SparseSoftmax:
         mean=fit.weights[order] * spread,
         covariance=fit.covariance[np.ix_(order, order)] * spread * spread[:, None],
         log_evidence=fit.log_evidence,
-        n_iter=search.n_iter,
-        converged=search.reason == CONVERGED,
-        reason=search.reason,
+        n_iter=search.budget.n_iter,
+        converged=reason == CONVERGED,
+        reason=reason,
         history=np.array(search.history),
     )
 

@@ -2,25 +2,33 @@
 
 `thinned_regression` and `thinned_classification` prepare rows and columns, let `ascend` climb an
 objective and return where it ended in the units of the caller. The objectives are the evidence
-(`em`) and a bound on it (`averaged`); what they share are `GaussianColumns` and
-`BernoulliColumns`.
+(`em_regression`, `em_classification`) and a bound on it (`variational_regression`,
+`variational_classification`). The first steps cost the cube of the number of rows or of columns,
+whichever is smaller: `fast` is usually the better choice and this the reference.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 
-from parsimon._checks import check_positive, finite_vector
+from parsimon._checks import check_choice, check_positive, finite_vector
 from parsimon._typing import Array, Indices
-from parsimon.inference.sparse_bayes._ascent import EMPoint, EMResult, ascend, best_ascent
-from parsimon.inference.sparse_bayes._result import SparseBayes
+from parsimon.inference.sparse_bayes._ascent import EMProblem, ascend, best_ascent
+from parsimon.inference.sparse_bayes._objectives import (
+    FLAT,
+    BernoulliBound,
+    EMBernoulli,
+    EMGaussian,
+    GaussianBound,
+    Hyperprior,
+)
 from parsimon.inference.sparse_bayes.design import (
     Prior,
     ScaledColumns,
     Smoothness,
+    SparseBayes,
     binary_targets,
     check_budget,
     first_noise,
@@ -29,12 +37,7 @@ from parsimon.inference.sparse_bayes.design import (
     target_unit,
     weights_of_rows,
 )
-from parsimon.inference.sparse_bayes.spread import Spread, distinct_columns, posterior_spread
-
-# Of a log precision; columns have mean square one and targets variance one.
-LOG_PRECISION = (np.log(1e-14), np.log(1e14))
-# Noise is at least this share of the variance of the targets: below it only rounding is left.
-_LOG_NOISE = (np.log(1e-10), np.log(1e2))
+from parsimon.inference.sparse_bayes.spread import distinct_columns
 
 
 def thinned_regression(
@@ -56,8 +59,8 @@ def thinned_regression(
     Parameters
     ----------
     likelihood : callable
-        Makes the objective of columns, targets, their number, noise and price: see
-        `em.em_regression` and `averaged.variational_regression`.
+        Makes the objective of columns, targets, their number and noise, with a price: see
+        `em_regression` and `variational_regression`.
     design : ndarray of shape (n, M)
         Any numbers: columns may be equal, constant or zero, many or few, of any scale.
     targets : ndarray of shape (n,)
@@ -97,18 +100,15 @@ def thinned_regression(
         theta = np.append(theta, np.log(first_noise(start, unit)))
     else:
         noise = check_positive("noise_variance", noise_variance) / unit**2
-    rows = columns.take(active)[used] * root[:, None], goal[used] * root / unit
-    price = smoothness_weight(prior, smoothness, n_observations)
-    problem = likelihood(*rows, n_observations, noise, price)
-    climb = ascend if start is not None else partial(best_ascent, n_columns=len(active))
-    ascent = climb(problem, theta, budget)
-    return _as_result(
-        ascent,
-        active,
-        columns.scale[active] / unit,
-        shift=n_observations * np.log(unit),
-        noise_variance=problem.noise(ascent.point.theta) * unit**2,
+    problem = likelihood(
+        columns.take(active)[used] * root[:, None],
+        goal[used] * root / unit,
+        n_observations,
+        noise,
+        smoothness=smoothness_weight(prior, smoothness, n_observations),
     )
+    shift = n_observations * np.log(unit)
+    return _thin(problem, theta, start, budget, active, columns.scale[active], unit, shift)
 
 
 def thinned_classification(
@@ -129,8 +129,8 @@ def thinned_classification(
     Parameters
     ----------
     likelihood : callable
-        Makes the objective of columns, labels, row weights and price: see `em.em_classification`
-        and `averaged.variational_classification`.
+        Makes the objective of columns, labels and row weights, with a price: see
+        `em_classification` and `variational_classification`.
     design : ndarray of shape (n, M)
     labels : ndarray of shape (n,)
         0 or 1.
@@ -148,83 +148,9 @@ def thinned_classification(
     used = np.flatnonzero(weights > 0)
     active, theta = _first_precisions(columns, used, start, unit=1.0)
     price = smoothness_weight(prior, smoothness, float(weights.sum()))
-    problem = likelihood(columns.take(active)[used], targets[used], weights[used], price)
+    problem = likelihood(columns.take(active)[used], targets[used], weights[used], smoothness=price)
     theta = np.append(theta, np.zeros(problem.n_more))
-    climb = ascend if start is not None else partial(best_ascent, n_columns=len(active))
-    return _as_result(climb(problem, theta, budget), active, columns.scale[active])
-
-
-@dataclass(frozen=True)
-class GaussianColumns:
-    """Columns and targets with Gaussian noise, whose log variance is the last entry of theta.
-
-    columns (n, m): Times the roots of the row weights.
-    targets (n,): Times the roots of the row weights.
-    n_observations: Sum of the row weights.
-    noise_variance: None where it is estimated.
-    """
-
-    columns: Array
-    targets: Array
-    n_observations: float
-    noise_variance: float | None
-    smoothness: float = 0.0
-    second_start: ClassVar[bool] = False
-
-    def keep(self, staying: Indices) -> Self:
-        return replace(self, columns=self.columns[:, staying])
-
-    def without_price(self) -> Self:
-        return replace(self, smoothness=0.0)
-
-    def bounds(self, n_theta: int) -> tuple[Array, Array]:
-        low, high = np.full((2, n_theta), np.array(LOG_PRECISION)[:, None])
-        if self.noise_variance is None:
-            low[-1], high[-1] = _LOG_NOISE
-        return low, high
-
-    def covariance(self, point: EMPoint) -> Array:
-        return self._spread(point.theta)[1].covariance()
-
-    def noise(self, theta: Array) -> float:
-        return float(np.exp(theta[-1])) if self.noise_variance is None else self.noise_variance
-
-    def _spread(self, theta: Array) -> tuple[float, Spread]:
-        noise = self.noise(theta)
-        scaling = np.exp(-0.5 * theta[: self.columns.shape[1]])
-        precision = np.full(len(self.targets), 1.0 / noise)
-        return noise, posterior_spread(
-            self.columns * scaling, precision, self._curvature(scaling, noise)
-        )
-
-    def _curvature(self, scaling: Array, noise: float) -> Array | None:  # noqa: ARG002
-        """Return the products of scaled columns over the noise, if they are at hand."""
-        return None
-
-
-@dataclass(frozen=True)
-class BernoulliColumns:
-    """Columns and labels 0 or 1 with a logistic link.
-
-    Shapes: columns (n, m), labels, row_weights (n,).
-    """
-
-    columns: Array
-    labels: Array
-    row_weights: Array
-    smoothness: float = 0.0
-    second_start: ClassVar[bool] = True
-
-    @property
-    def n_more(self) -> int:
-        """How many numbers beside the precisions are improved, from zero on."""
-        return 0
-
-    def keep(self, staying: Indices) -> Self:
-        return replace(self, columns=self.columns[:, staying])
-
-    def without_price(self) -> Self:
-        return replace(self, smoothness=0.0)
+    return _thin(problem, theta, start, budget, active, columns.scale[active])
 
 
 def _first_precisions(
@@ -244,27 +170,34 @@ def _first_precisions(
     return active, np.full(len(active), np.log(max(len(active), 1)))
 
 
-def _as_result(
-    ascent: EMResult,
+def _thin(
+    problem: EMProblem,
+    theta: Array,
+    start: SparseBayes | None,
+    budget: tuple[float, int, float | None],
     active: Indices,
     scale: Array,
-    *,
+    unit: float = 1.0,
     shift: float = 0.0,
-    noise_variance: float | None = None,
 ) -> SparseBayes:
-    """Return where a run ended in the units of the caller.
+    """Climb, and return where that ends in the units of the caller.
 
     Shapes: active (m,), scale (m,).
+
+    unit, shift: Of the targets, and what that adds to minus the log evidence.
     """
+    climb = ascend if start is not None else partial(best_ascent, n_columns=len(active))
+    ascent = climb(problem, theta, budget)
     point, kept = ascent.point, ascent.kept
-    spread = np.exp(-0.5 * point.theta[: len(kept)]) / scale[kept]
+    spread = np.exp(-0.5 * point.theta[: len(kept)]) / (scale[kept] / unit)
     covariance = ascent.problem.covariance(point)
+    noise = problem.noise(point.theta)
     return SparseBayes(
         active=active[kept],
         alpha=spread**-2.0,
         mean=point.weights * spread,
         covariance=covariance * spread * spread[:, None],
-        noise_variance=noise_variance,
+        noise_variance=None if noise is None else noise * unit**2,
         log_evidence=float(point.log_evidence - shift),
         objective=float(point.objective - shift),
         n_iter=ascent.n_iter,
@@ -272,3 +205,43 @@ def _as_result(
         reason=ascent.reason,
         history=ascent.history - shift,
     )
+
+
+def em_regression(design: Any, targets: Any, **options: Any) -> SparseBayes:
+    """Regress by MacKay's updates; see `thinned_regression`."""
+
+    def likelihood(*rows: Any, smoothness: float) -> EMGaussian:
+        problem = EMGaussian(*rows, smoothness=smoothness)
+        return problem.keep(np.arange(problem.columns.shape[1]))
+
+    return thinned_regression(likelihood, design, targets, **options)
+
+
+def em_classification(design: Any, labels: Any, **options: Any) -> SparseBayes:
+    """Classify by the evidence, by Laplace's method; see `thinned_classification`."""
+    return thinned_classification(EMBernoulli, design, labels, **options)
+
+
+def variational_regression(
+    design: Any, targets: Any, *, hyperprior: Hyperprior = FLAT, prior: str = "ard", **options: Any
+) -> SparseBayes:
+    """Regress with factors for weights, precisions and noise; see `thinned_regression`.
+
+    `alpha` and the inverse of `noise_variance` are means of their factors; `log_evidence` and
+    `objective` are the bound. The Gamma priors are part of the method, so that `prior` is "ard".
+    """
+    make = partial(GaussianBound, hyperprior=_checked(prior, hyperprior))
+    return thinned_regression(make, design, targets, **options)
+
+
+def variational_classification(
+    design: Any, labels: Any, *, hyperprior: Hyperprior = FLAT, prior: str = "ard", **options: Any
+) -> SparseBayes:
+    """Classify by a bound on the logistic function; see `thinned_classification`."""
+    make = partial(BernoulliBound, hyperprior=_checked(prior, hyperprior))
+    return thinned_classification(make, design, labels, **options)
+
+
+def _checked(prior: str, hyperprior: Hyperprior) -> Hyperprior:
+    check_choice("prior", prior, ("ard",))
+    return Hyperprior(*(check_positive("hyperprior", number) for number in hyperprior))

@@ -76,6 +76,10 @@ class _Table(NamedTuple):
         d = max(self.n_columns, len(used))
         return math.log2(d + 1) + subset_bits(len(used), d)
 
+    def fitted(self, used: tuple[int, ...], numbers: float) -> ModelSize:
+        """Return the size of the choice of columns and of so many numbers for them."""
+        return _of_numbers(used, self.chosen(used) + self.numbers(numbers), numbers)
+
     def splits(self, n_splits: int, n_trees: int) -> float:
         """Return the bits of splits: how they hang together, a column and a threshold each.
 
@@ -101,13 +105,13 @@ def model_size(
     to, penalised weights count as far as the rows determine them; without it each counts in full.
     """
     table = _Table(n_rows, n_columns, None if used is None else tuple(used))
-    size, kept = _measured(model, table, X)
+    size, kept = _measure(model, table, X)
     if kept is None:
         return size
     return size._replace(used=tuple(kept[place] for place in size.used if place < len(kept)))
 
 
-def _measured(model: Any, table: _Table, X: Any) -> tuple[ModelSize, tuple[int, ...] | None]:
+def _measure(model: Any, table: _Table, X: Any) -> tuple[ModelSize, tuple[int, ...] | None]:
     """Return the size of the model that predicts, and which columns it is given."""
     model, kept, X = _last(model, X)
     measure = next((measure for fits, measure in _MEASURES if fits(model)), _stored)
@@ -118,8 +122,7 @@ def size_of_numbers(
     numbers: float, used: Sequence[int], *, n_rows: int, n_columns: int
 ) -> ModelSize:
     """Return the size of so many numbers that rows determine, and of the columns they are for."""
-    table = _Table(n_rows, n_columns, tuple(used))
-    return _of_numbers(table.all_used, table.chosen(used) + table.numbers(numbers), numbers)
+    return _Table(n_rows, n_columns, None).fitted(tuple(used), numbers)
 
 
 def total_size(sizes: Iterable[ModelSize]) -> ModelSize:
@@ -131,13 +134,13 @@ def total_size(sizes: Iterable[ModelSize]) -> ModelSize:
     numbers = sum(part.numbers for part in parts)
     words = " + ".join(dict.fromkeys(part.words for part in parts))
     if all(part.numbers for part in parts):
-        words = f"{len(parts)} functions, {_counted(numbers, 'number')}"
+        words = f"{len(parts)} functions, {_count(numbers, 'number')}"
     return ModelSize(used, sum(part.bits for part in parts), words, numbers)
 
 
 def _of_numbers(used: tuple[int, ...], bits: float, numbers: float) -> ModelSize:
     whole = max(1, round(numbers))
-    return ModelSize(used, bits, _counted(whole, "number"), whole)
+    return ModelSize(used, bits, _count(whole, "number"), whole)
 
 
 def _last(model: Any, X: Any = None) -> tuple[Any, tuple[int, ...] | None, Any]:
@@ -179,10 +182,7 @@ def _process(model: Any, table: _Table) -> ModelSize:
         freedom = degrees_of_freedom(model)
     if math.isnan(freedom):
         freedom = float(len(getattr(model, "inducing_points_", ())) or table.n_rows)
-    used = table.all_used
-    numbers = freedom + hyperparameters
-    bits = table.chosen(used) + table.numbers(numbers)
-    return _of_numbers(used, bits, numbers)
+    return table.fitted(table.all_used, freedom + hyperparameters)
 
 
 def _relevance(model: Any, table: _Table) -> ModelSize:
@@ -190,16 +190,14 @@ def _relevance(model: Any, table: _Table) -> ModelSize:
     m = len(model.relevance_)
     freedom = max(1.0, float(model.degrees_of_freedom_))
     if isinstance(model.kernel_, str) and model.kernel_ == "features":
-        used = tuple(int(place) for place in model.relevance_)
-        bits = table.chosen(used) + table.numbers(freedom)
-        return _of_numbers(used, bits, freedom)
+        return table.fitted(tuple(int(place) for place in model.relevance_), freedom)
     if not m:
         return _of_numbers((), table.numbers(freedom), freedom)
     used = table.all_used
     # The width is one more number.
     bits = table.chosen(used) + subset_bits(min(m, table.n_rows), table.n_rows)
     bits += table.numbers(freedom + 1)
-    words = f"{_counted(m, 'row')} of the table, {_counted(round(freedom) + 1, 'number')}"
+    words = f"{_count(m, 'row')} of the table, {_count(round(freedom) + 1, 'number')}"
     return ModelSize(used, bits, words)
 
 
@@ -211,28 +209,28 @@ def _support(model: Any, table: _Table) -> ModelSize:
     m, used = len(model.support_), table.all_used
     if not m:
         # The same for every row: its height alone.
-        return ModelSize((), table.numbers(1), _counted(1, "number"))
-    rows = f"{_counted(m, 'row')} of the table"
+        return ModelSize((), table.numbers(1), _count(1, "number"))
+    rows = f"{_count(m, 'row')} of the table"
     freedom = math.nan if table.X is None else machine_freedom(model, table.X)
     if not math.isnan(freedom):
         bits = table.chosen(used) + table.numbers(freedom + 3)
-        return ModelSize(used, bits, f"{rows}, {_counted(round(freedom) + 3, 'number')}")
+        return ModelSize(used, bits, f"{rows}, {_count(round(freedom) + 3, 'number')}")
     weights = np.atleast_2d(getattr(model, "dual_coef_", np.ones((1, m))))
     numbers = int(np.count_nonzero(np.asarray(weights))) + 3
     bits = table.chosen(used) + subset_bits(min(m, table.n_rows), table.n_rows)
-    return ModelSize(used, bits + table.numbers(numbers), f"{rows}, {_counted(numbers, 'number')}")
+    return ModelSize(used, bits + table.numbers(numbers), f"{rows}, {_count(numbers, 'number')}")
 
 
 def _class_by_class(model: Any, table: _Table) -> ModelSize:
     """Add up the functions of each class against the rest."""
-    parts = [_measured(one, table, table.X)[0] for one in model.estimators_]
+    parts = [_measure(part, table, table.X)[0] for part in model.estimators_]
     whole = total_size(parts)
-    machines = [_last(one)[0] for one in model.estimators_]
-    if not all(hasattr(one, "support_") for one in machines):
+    machines = [_last(part)[0] for part in model.estimators_]
+    if not all(hasattr(machine, "support_") for machine in machines):
         return whole
-    rows = {int(row) for one in machines for row in one.support_}
+    rows = {int(row) for machine in machines for row in machine.support_}
     return whole._replace(
-        words=f"{len(machines)} functions, {_counted(len(rows), 'row')} of the table"
+        words=f"{len(machines)} functions, {_count(len(rows), 'row')} of the table"
     )
 
 
@@ -252,8 +250,7 @@ def _linear(model: Any, table: _Table) -> ModelSize:
         if len(coefficients) > 1 and is_softmax(model):
             # Only differences between the functions of classes matter.
             numbers *= (len(coefficients) - 1) / len(coefficients)
-    bits = table.chosen(used) + table.numbers(numbers)
-    return _of_numbers(used, bits, numbers)
+    return table.fitted(used, numbers)
 
 
 def is_softmax(model: Any) -> bool:
@@ -278,15 +275,17 @@ def linear_freedom(model: Any, given: Any) -> float:
     decisions = np.reshape(model.decision_function(X), (len(X), -1))
     prices = np.broadcast_to(price, len(model.coef_))
     return sum(
-        _logistic_freedom(X, expit(decision)[:, None], 1 / one, model.fit_intercept)
-        for decision, one in zip(decisions.T, prices, strict=True)
+        _logistic_freedom(X, expit(decision)[:, None], 1 / cost, model.fit_intercept)
+        for decision, cost in zip(decisions.T, prices, strict=True)
     )
 
 
 def _has_corners(model: Any) -> bool:
     """Return whether a logistic regression has another penalty than squares."""
     ratios = [getattr(model, name, None) for name in ("l1_ratio", "l1_ratio_")]
-    known = [float(one) for ratio in ratios if ratio is not None for one in np.ravel(ratio) if one]
+    known = [
+        float(value) for ratio in ratios if ratio is not None for value in np.ravel(ratio) if value
+    ]
     return any(known) or getattr(model, "penalty", "l2") not in ("l2", "deprecated")
 
 
@@ -305,10 +304,10 @@ def _logistic_freedom(X: Array, shares: Array, penalty: float, has_constant: boo
     design = np.column_stack([X, np.ones(len(X))]) if has_constant else X
     n_classes, width = shares.shape[1], design.shape[1]
     curvature = np.empty((n_classes, width, n_classes, width))
-    for one in range(n_classes):
+    for own in range(n_classes):
         for other in range(n_classes):
-            weights = shares[:, one] * (float(one == other) - shares[:, other])
-            curvature[one, :, other, :] = (design.T * weights) @ design
+            weights = shares[:, own] * (float(own == other) - shares[:, other])
+            curvature[own, :, other, :] = (design.T * weights) @ design
     H = curvature.reshape(n_classes * width, -1)
     prices = np.full((n_classes, width), penalty)
     prices[:, X.shape[1] :] = 0.0
@@ -363,15 +362,15 @@ def _formula(model: Any, table: _Table) -> ModelSize:
     )
     parts = [part.operation for feature in model.features for part in feature.parts()]
     numbers = np.asarray(model.coef).size + np.asarray(model.intercept).size
-    numbers += sum(map(_written_numbers, model.features))
+    numbers += sum(map(_count_numbers, model.features))
     bits = table.chosen(used) + table.numbers(numbers) + formula_bits(model.features)
     bits += parts.count("column") * math.log2(max(1, len(used)))
     # Counted as the front of formulas counts them.
-    made = f"a formula of {_counted(complexity(model.features), 'sign')}"
-    return ModelSize(used, bits, f"{made}, {_counted(numbers, 'number')}")
+    made = f"a formula of {_count(complexity(model.features), 'sign')}"
+    return ModelSize(used, bits, f"{made}, {_count(numbers, 'number')}")
 
 
-def _written_numbers(feature: "Expression") -> int:
+def _count_numbers(feature: "Expression") -> int:
     """Count the numbers of a formula as it is written, where a difference has a minus, not -1."""
     from parsimon.features.expressions import MINUS_ONE
 
@@ -382,7 +381,7 @@ def _written_numbers(feature: "Expression") -> int:
 
 def _series_features(model: Any, table: _Table) -> ModelSize:
     """Count the steps of method trees, and what the rows determine of the function of them."""
-    from parsimon.features.series.smooth import smooth_kernel
+    from parsimon.features.series.series_model import smooth_kernel
     from parsimon.features.series.tree_methods import METHODS
 
     steps = sum(tree.size for tree in model.trees)
@@ -395,7 +394,7 @@ def _series_features(model: Any, table: _Table) -> ModelSize:
     functions = max(1, fit.weights.shape[1] - 1)
     numbers = freedom * functions + options + 2
     bits = steps * math.log2(len(METHODS)) + table.numbers(numbers)
-    words = f"{_counted(len(model.trees), 'feature')}, {_counted(round(numbers), 'number')}"
+    words = f"{_count(len(model.trees), 'feature')}, {_count(round(numbers), 'number')}"
     return ModelSize(table.all_used, bits, words)
 
 
@@ -403,14 +402,14 @@ def _nearest(model: Any, table: _Table) -> ModelSize:
     """Count what is known of each row that a new one is compared with."""
     n, classes = len(model.y_), model.n_classes_
     bits = n * math.log2(classes) if classes else table.numbers(n)
-    return ModelSize(table.all_used, bits, f"{_counted(n, 'series', 'series')}")
+    return ModelSize(table.all_used, bits, f"{_count(n, 'series', 'series')}")
 
 
 def _tree(model: Any, table: _Table) -> ModelSize:
     n_leaves, used = _leaves(model)
     values = n_leaves * _values_of_a_leaf(model)
     bits = table.numbers(values) + table.splits(n_leaves - 1, 1)
-    return ModelSize(used, bits, _counted(n_leaves, "leaf", "leaves"))
+    return ModelSize(used, bits, _count(n_leaves, "leaf", "leaves"))
 
 
 def _leaves(tree: Any) -> tuple[int, tuple[int, ...]]:
@@ -425,7 +424,7 @@ def _values_of_a_leaf(model: Any) -> int:
 
 
 def _trees(model: Any, table: _Table) -> ModelSize:
-    trees = [_leaves(one) for one in np.ravel(np.asarray(model.estimators_, dtype=object))]
+    trees = [_leaves(tree) for tree in np.ravel(np.asarray(model.estimators_, dtype=object))]
     # The trees of a boosted model are regressions, one for each function.
     each = 1 if hasattr(model, "init_") else _values_of_a_leaf(model)
     return _many_trees(trees, each, table)
@@ -433,7 +432,7 @@ def _trees(model: Any, table: _Table) -> ModelSize:
 
 def _boosted(model: Any, table: _Table) -> ModelSize:
     trees = []
-    for tree in (one for step in getattr(model, "_predictors") for one in step):  # noqa: B009
+    for tree in (tree for step in getattr(model, "_predictors") for tree in step):  # noqa: B009
         inner = tree.nodes["is_leaf"] == 0
         used = tuple(int(place) for place in np.unique(tree.nodes["feature_idx"][inner]))
         trees.append((int(tree.get_n_leaf_nodes()), used))
@@ -446,7 +445,7 @@ def _many_trees(
     n_leaves = sum(leaves for leaves, _ in trees)
     bits = table.numbers(n_leaves * values) + table.splits(n_leaves - len(trees), len(trees))
     used = tuple(sorted({place for _, places in trees for place in places}))
-    words = f"{_counted(len(trees), 'tree')}, {_counted(n_leaves, 'leaf', 'leaves')}"
+    words = f"{_count(len(trees), 'tree')}, {_count(n_leaves, 'leaf', 'leaves')}"
     return ModelSize(used, bits, words)
 
 
@@ -456,10 +455,10 @@ def _stored(model: Any, table: _Table) -> ModelSize:
         n_bytes = len(zlib.compress(pickle.dumps(model)))
     except (pickle.PicklingError, TypeError, AttributeError):
         return ModelSize(table.all_used, math.inf, "size not known")
-    return ModelSize(table.all_used, 8.0 * n_bytes, f"{_counted(n_bytes, 'byte')} when stored")
+    return ModelSize(table.all_used, 8.0 * n_bytes, f"{_count(n_bytes, 'byte')} when stored")
 
 
-def _counted(n: int, noun: str, plural: str = "") -> str:
+def _count(n: int, noun: str, plural: str = "") -> str:
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
@@ -470,7 +469,7 @@ def _has(*names: str) -> Callable[[Any], bool]:
 def _is_forest(model: Any) -> bool:
     trees = getattr(model, "estimators_", None)
     return trees is not None and all(
-        hasattr(one, "tree_") for one in np.ravel(np.asarray(trees, dtype=object))
+        hasattr(tree, "tree_") for tree in np.ravel(np.asarray(trees, dtype=object))
     )
 
 

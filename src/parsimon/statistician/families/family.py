@@ -78,13 +78,13 @@ class Question:
             self,
             table=self.table.iloc[places],
             X=self.X.iloc[places],
-            y=_taken(self.y, places),
-            values=_taken(self.values, places),
+            y=_take(self.y, places),
+            values=_take(self.values, places),
             rows=self.rows[places],
         )
 
 
-def _taken(values: Any, places: Indices) -> Any:
+def _take(values: Any, places: Indices) -> Any:
     return values.iloc[places] if hasattr(values, "iloc") else values[places]
 
 
@@ -228,8 +228,8 @@ class Fitted:
         """Bits that it takes to write it down, and of what it is made."""
         X = self.seen.X
         return total_size(
-            model_size(one, n_rows=len(self.seen.values), n_columns=X.shape[1], X=X)
-            for one in self.models
+            model_size(model, n_rows=len(self.seen.values), n_columns=X.shape[1], X=X)
+            for model in self.models
         )
 
     @property
@@ -270,6 +270,10 @@ def _alone(model: Any) -> Mapping[str, Any]:
     return {}
 
 
+def _make_nothing(setting: Setting) -> Any:
+    raise NotImplementedError(f"A family that fits whole questions is asked for a {setting.task}.")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Family:
     """Models of one kind, which answer the whole question of a table.
@@ -278,7 +282,7 @@ class Family:
     key: As options have it.
     kind: "gp", "rvm", "bpm", "svm"; "rival" for scikit-learn's, "own" for a user's; "guessing".
     words: What a model of it is.
-    make: Returns an estimator for a setting.
+    make: Returns an estimator for a setting; not asked where a subclass has a `fit` of its own.
     most_rows: Beyond that many rows it is fitted to a sample.
     refuses: Says why it cannot answer, in a sentence; empty if it can.
     others: Returns further models of one that is fitted, by name: those of other sizes of a front.
@@ -288,7 +292,7 @@ class Family:
     key: str
     kind: str
     words: str
-    make: Callable[[Setting], Any]
+    make: Callable[[Setting], Any] = _make_nothing
     most_rows: int | None = None
     refuses: Callable[[Setting], str] = _suits
     others: Callable[[Any], Mapping[str, Any]] = _alone

@@ -7,6 +7,7 @@ compares; both are searches for a front, of which one solution answers.
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -69,13 +70,8 @@ FORMULA = Family(
 
 def formulas(**options: Any) -> Family:
     """Return a thorough search for formulas, with options of `ParetoConstructor`."""
-    return Family(
-        name=FORMULA.name,
-        key=FORMULA.key,
-        kind=FORMULA.kind,
-        words=FORMULA.words,
-        make=partial(_formula, **options),
-    )
+    thorough = partial(_formula, **options)
+    return replace(FORMULA, make=thorough, most_rows=None, refuses=Family.refuses)
 
 
 def few_columns(**options: Any) -> Family:

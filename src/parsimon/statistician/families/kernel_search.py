@@ -9,7 +9,7 @@ import numpy as np
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import Task
-from parsimon.statistician.families.family import Family, Question, Setting
+from parsimon.statistician.families.family import Family, Question
 
 if TYPE_CHECKING:
     from parsimon.statistician.families.gp import KernelFit
@@ -20,10 +20,6 @@ Guide: TypeAlias = Literal["cv_error", "cv_logloss", "loo_logloss", "nlml", "bic
 Choice: TypeAlias = Literal["supported", "one_se", "least_error"]
 # Cells from which larger kernels than those of two parts cost more than all else together.
 _LARGE = 10_000
-
-
-def _search_itself(setting: Setting) -> Any:
-    raise NotImplementedError(f"A search over kernels is fitted to more than {setting}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +38,6 @@ class KernelSearchFamily(Family):
     key: str = "gp"
     kind: str = "gp"
     words: str = "a Gaussian process of the parts that the report describes"
-    make: Any = _search_itself
     depth: int | None = None
     usual_depth: int = 4
     beam: int = 2

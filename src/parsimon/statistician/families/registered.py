@@ -13,13 +13,13 @@ from parsimon.statistician.families.plain import GUESSING, PLAIN, RIVALS
 Rivals: TypeAlias = Literal["all", "none"] | str | Sequence[Any]
 
 OURS = (KERNEL_SEARCH, *PLAIN)
-FAMILIES = tuple(one.key for one in OURS)
-NAMES = (*FAMILIES, *(one.key for one in RIVALS))
+FAMILIES = tuple(family.key for family in OURS)
+NAMES = (*FAMILIES, *(rival.key for rival in RIVALS))
 
 
 def as_families(families: str | Sequence[str]) -> tuple[str, ...]:
     """Return names of families from a sequence, or from one text with commas; "all" for all."""
-    names = families.split(",") if isinstance(families, str) else [str(one) for one in families]
+    names = families.split(",") if isinstance(families, str) else [str(name) for name in families]
     found = tuple(dict.fromkeys(_key(name) for name in names if name.strip()))
     if found == ("all",):
         return FAMILIES
@@ -31,9 +31,11 @@ def as_families(families: str | Sequence[str]) -> tuple[str, ...]:
 
 def chosen_families(families: Sequence[str], rivals: Rivals) -> tuple[Family, ...]:
     """Return who is asked: guessing, rivals, and ours by their keys."""
-    ours = tuple(one for one in OURS if one.key in families)
-    found = (GUESSING, *_chosen_rivals(rivals), *ours)
-    twice = [one.name for one in found if sum(other.name == one.name for other in found) > 1]
+    ours = tuple(family for family in OURS if family.key in families)
+    found = (GUESSING, *_choose_rivals(rivals), *ours)
+    twice = [
+        family.name for family in found if sum(other.name == family.name for other in found) > 1
+    ]
     if twice:
         raise InvalidInputError(f"Two models are called {twice[0]!r}; give one another name.")
     return found
@@ -42,7 +44,7 @@ def chosen_families(families: Sequence[str], rivals: Rivals) -> tuple[Family, ..
 def family_called(key: str) -> Family:
     """Return the family of that key or name."""
     every = (*OURS, *RIVALS, GUESSING)
-    known = {name: one for one in every for name in (one.key, _key(one.name))}
+    known = {name: family for family in every for name in (family.key, _key(family.name))}
     if _key(key) not in known:
         raise InvalidInputError(
             f"There is no family {key!r}; the families are {shorten(list(NAMES), 12)}."
@@ -50,23 +52,23 @@ def family_called(key: str) -> Family:
     return known[_key(key)]
 
 
-def _chosen_rivals(rivals: Rivals) -> tuple[Family, ...]:
+def _choose_rivals(rivals: Rivals) -> tuple[Family, ...]:
     if isinstance(rivals, str):
         rivals = rivals.split(",")
     found: list[Family] = []
-    for place, one in enumerate(rivals):
-        if isinstance(one, str):
-            found += _named_rivals(_key(one))
+    for place, rival in enumerate(rivals):
+        if isinstance(rival, str):
+            found += _find_rivals(_key(rival))
         else:
-            found.append(_own_rival(one, place))
+            found.append(_own_rival(rival, place))
     return tuple(found)
 
 
-def _named_rivals(key: str) -> Iterable[Family]:
+def _find_rivals(key: str) -> Iterable[Family]:
     if key in ("all", "none", ""):
         return RIVALS if key == "all" else ()
-    _check_known("rivals", (key,), [one.key for one in RIVALS])
-    return tuple(one for one in RIVALS if one.key == key)
+    _check_known("rivals", (key,), [rival.key for rival in RIVALS])
+    return tuple(rival for rival in RIVALS if rival.key == key)
 
 
 def _own_rival(given: Any, place: int) -> Family:
@@ -75,17 +77,17 @@ def _own_rival(given: Any, place: int) -> Family:
     if not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
         raise InvalidInputError(
             f"rivals must be estimators, pairs of a name and an estimator, or names among "
-            f"{', '.join(one.key for one in RIVALS)}; number {place + 1} is "
+            f"{', '.join(rival.key for rival in RIVALS)}; number {place + 1} is "
             f"{type(given).__name__}."
         )
     words = type(estimator).__name__
     name = str(name) or words
     return Family(
-        name=name, key=_key(name), kind="own", words=words, make=partial(_copied, estimator)
+        name=name, key=_key(name), kind="own", words=words, make=partial(_copy, estimator)
     )
 
 
-def _copied(estimator: Any, setting: Setting) -> Any:
+def _copy(estimator: Any, setting: Setting) -> Any:
     """Return an unfitted copy of a user's estimator, with a seed if it has none."""
     from sklearn.base import clone
 

@@ -73,10 +73,10 @@ class SeriesRows(TransformerMixin, BaseEstimator):
 
     def transform(self, X: "pd.DataFrame") -> Array:
         """Return the rows, shape (m, channels * length)."""
-        return stretched(as_series(X), self.length_)
+        return stretch(as_series(X), self.length_)
 
 
-def stretched(table: SeriesTable, length: int) -> Array:
+def stretch(table: SeriesTable, length: int) -> Array:
     """Return all series with the same number of points, shape (n, channels * length)."""
     found = np.empty((table.n_series, table.n_channels, length))
     for channel, signal in enumerate(table.signals):
@@ -116,14 +116,14 @@ class NearestSeries(BaseEstimator):
             self.length_ = min(self.length_, int(np.sqrt(self.most_steps / pairs / 2 / self.band)))
             self.length_ = max(self.length_, 2)
         self.n_channels_ = table.n_channels
-        self.kept_values_ = stretched(table, self.length_)
+        self.kept_values_ = stretch(table, self.length_)
         self.y_ = np.asarray(y)
         self.n_classes_ = len(np.unique(self.y_)) if self.y_.dtype.kind in "iu" else 0
         return self
 
     def predict(self, X: "pd.DataFrame") -> AnyArray:
         """Return what the nearest has, shape (m,)."""
-        new = stretched(as_series(X), self.length_)
+        new = stretch(as_series(X), self.length_)
         if self.band > 0:
             shape = (-1, self.n_channels_, self.length_)
             width = max(1, round(self.band * self.length_))
@@ -146,11 +146,11 @@ def warped_distances(A: Array, B: Array, width: int) -> Array:
     found = np.empty((m, n))
     step = max(1, _PAIRS // n)
     for begin in range(0, m, step):
-        found[begin : begin + step] = _warped(A[begin : begin + step], B, width)
+        found[begin : begin + step] = _warp(A[begin : begin + step], B, width)
     return found
 
 
-def _warped(A: Array, B: Array, width: int) -> Array:
+def _warp(A: Array, B: Array, width: int) -> Array:
     length, n_channels = A.shape[2], A.shape[1]
     # Place j + 1 of a row of the table belongs to point j of B; two rows take turns.
     above, row = np.full((2, length + 1, len(A), len(B)), np.inf)
@@ -258,7 +258,7 @@ class PlainSummaries(FrameModel):
         trees = few
         if table.n_channels > 1:
             channels = range(table.n_channels)
-            trees = [parse_tree(f"channel({k}) > {one}") for k in channels for one in few]
+            trees = [parse_tree(f"channel({k}) > {tree}") for k in channels for tree in few]
         self.best_estimator_ = fixed_features(trees, table, y, task=self.task)
         return self
 

@@ -53,7 +53,7 @@ class Cells:
 
 def read_cells(column: "pd.Series[Any]") -> Cells:
     """Return the cells of a column as labels; empty text and words such as "NA" are missing."""
-    codes, distinct = _factorised(column)
+    codes, distinct = _factorise(column)
     places: dict[str, int] = {}
     renumbered = np.full(len(distinct) + 1, -1, dtype=np.intp)
     is_text = np.zeros(len(distinct) + 1, dtype=bool)
@@ -65,7 +65,7 @@ def read_cells(column: "pd.Series[Any]") -> Cells:
     return Cells(renumbered[codes], tuple(places), int(is_text[codes].sum()))
 
 
-def _factorised(column: "pd.Series[Any]") -> tuple[AnyArray, list[Any]]:
+def _factorise(column: "pd.Series[Any]") -> tuple[AnyArray, list[Any]]:
     import pandas as pd
 
     try:
@@ -132,7 +132,7 @@ def number_treatments(name: str, numbers: ReadNumbers) -> list[Treatment]:
         Treatment(kind="cells_unread", column=name, count=numbers.n_unread, value=numbers.unread),
         Treatment(kind="infinite_cells", column=name, count=numbers.n_infinite),
     )
-    return [one for one in found if one.count]
+    return [treatment for treatment in found if treatment.count]
 
 
 def read_numbers(column: "pd.Series[Any]", *, decimal: Decimal | None = None) -> ReadNumbers:
@@ -144,7 +144,7 @@ def read_numbers(column: "pd.Series[Any]", *, decimal: Decimal | None = None) ->
     Shapes: column (n,).
     """
     if is_number(column):
-        return _finite(_plain_numbers(column))
+        return _make_finite(_plain_numbers(column))
     return numbers_of(read_cells(column), decimal=decimal)
 
 
@@ -161,7 +161,7 @@ def numbers_of(cells: Cells, *, decimal: Decimal | None = None) -> ReadNumbers:
     example = next((text for text in read if not _NUMBER.fullmatch(text)), "".join(read[:1]))
     n_unread = int(cells.counts[unread].sum()) if len(cells.labels) else 0
     n_text = max(cells.n_text - n_unread, 0)
-    return _finite(
+    return _make_finite(
         cells.spread(values, np.nan),
         n_text=n_text,
         n_unread=n_unread,
@@ -215,7 +215,7 @@ def _plain_numbers(column: "pd.Series[Any]") -> Array:
     return np.array(column.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
-def _finite(values: Array, **rest: Any) -> ReadNumbers:
+def _make_finite(values: Array, **rest: Any) -> ReadNumbers:
     infinite = np.abs(values) > LARGEST
     values[infinite] = np.nan
     return ReadNumbers(values, n_infinite=int(infinite.sum()), **rest)
@@ -228,11 +228,15 @@ def target_copies(columns: "pd.DataFrame", target: "pd.Series[Any]", name: str) 
 
     Shapes: columns (n, d), target (n,).
     """
-    called = [str(one) for one in columns.columns if is_copy_name(str(one), name)]
+    called = [str(column) for column in columns.columns if is_copy_name(str(column), name)]
     if not called:
         return []
     known, labels = _labels(target)
-    return [one for one in called if np.array_equal(_labels(columns[one])[1][known], labels[known])]
+    return [
+        column
+        for column in called
+        if np.array_equal(_labels(columns[column])[1][known], labels[known])
+    ]
 
 
 def _labels(column: "pd.Series[Any]") -> tuple[AnyArray, AnyArray]:
@@ -338,7 +342,7 @@ def find_format(cells: Cells, *, share: float = 0.95) -> DateFormat | None:
             return DateFormat(clear)
     for clock in _CLOCKS:
         for pair in _UNCLEAR:
-            found = _decide(cells.labels, counts, [one + clock for one in pair], needed)
+            found = _decide(cells.labels, counts, [day + clock for day in pair], needed)
             if found is not None:
                 return found
     return None

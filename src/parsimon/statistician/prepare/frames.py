@@ -138,7 +138,7 @@ def find_column(frame: "pd.DataFrame", name: str) -> tuple["pd.Series[Any]", str
     """Return a column and its cleaned name, or say which columns there are."""
     names = [*map(str, frame.columns)]
     for wanted, known in ((str(name), names), (clean_text(name), list(map(clean_text, names)))):
-        places = [place for place, one in enumerate(known) if one == wanted]
+        places = [place for place, text in enumerate(known) if text == wanted]
         if len(places) == 1:
             return frame.iloc[:, places[0]], clean_text(name) or str(name)
         if places:

@@ -102,10 +102,10 @@ def _as_ranges(names: Sequence[str]) -> list[tuple[float, int]] | None:
     """Return where ranges of numbers begin; less than a number comes before it, more after it."""
     found = [_RANGE.fullmatch(name) for name in names]
     ranks, units = [], set()
-    for one in found:
-        if one is None:
+    for match in found:
+        if match is None:
             return None
-        beyond = bool(one["above"] or one["more"]) - bool(one["below"])
-        ranks.append((float(one["first"].replace(",", ".")), beyond))
-        units.add((one["unit"] or "").strip())
+        beyond = bool(match["above"] or match["more"]) - bool(match["below"])
+        ranks.append((float(match["first"].replace(",", ".")), beyond))
+        units.add((match["unit"] or "").strip())
     return ranks if len(units - {""}) <= 1 else None

@@ -42,7 +42,7 @@ MOST_CLASSES = 20
 
 def find_class(name: str, counts: Mapping[str, int], wanted: str) -> str:
     """Return the class that is meant, whatever its case, or say which there are."""
-    alike = [one for one in counts if one.casefold() == wanted.casefold()]
+    alike = [label for label in counts if label.casefold() == wanted.casefold()]
     if wanted in counts or len(alike) == 1:
         return wanted if wanted in counts else alike[0]
     raise InvalidInputError(
@@ -58,7 +58,7 @@ def rare_classes(name: str, counts: Mapping[str, int]) -> list[str]:
             f"The target {name!r} has {len(counts)} classes, more than {MOST_CLASSES}: it looks "
             "like an identifier or a number. Choose another target, or name the positive class."
         )
-    rare = [one for one in counts if counts[one] < FEWEST_ROWS_OF_CLASS]
+    rare = [label for label in counts if counts[label] < FEWEST_ROWS_OF_CLASS]
     if len(counts) - len(rare) < 2:
         raise InvalidInputError(
             f"The target {name!r} has {len(counts)} classes, but {len(counts) - len(rare)} of them "
@@ -75,15 +75,15 @@ def check_class_sizes(name: str, counts: Mapping[str, int], asked: str = "") -> 
         )
     n_rest = sum(counts.values()) - counts.get(asked, 0)
     sizes = {asked: counts[asked], "the rest": n_rest} if asked and len(counts) > 2 else counts
-    for one, count in sizes.items():
+    for label, count in sizes.items():
         if count < 2:
             raise InvalidInputError(
-                f"The class {one!r} of the target {name!r} has only {count} row; at least 2 are "
+                f"The class {label!r} of the target {name!r} has only {count} row; at least 2 are "
                 "needed in each class."
             )
 
 
-def ordered_classes(counts: Mapping[str, int], asked: str = "") -> tuple[str, ...]:
+def order_classes(counts: Mapping[str, int], asked: str = "") -> tuple[str, ...]:
     """Return the classes sorted; of two, the positive one last.
 
     It is the one that was asked for, the one that says yes, the rarer one, or the second in order,
@@ -206,7 +206,7 @@ def _as_number(frame: "pd.DataFrame", name: str, numbers: ReadNumbers | None) ->
         values=values,
         classes=(),
         kept=kept,
-        treatments=treatments + _repeated(frame, kept),
+        treatments=treatments + _find_repeated(frame, kept),
     )
 
 
@@ -218,21 +218,21 @@ def _as_classes(frame: "pd.DataFrame", name: str, cells: Cells, positive: Any) -
     asked = "" if positive is None else find_class(name, counts, write_cell(positive))
     # Against one class that was asked for, small classes are part of the rest.
     rare = [] if asked or len(counts) <= 2 else rare_classes(name, counts)
-    for one in rare:
+    for label in rare:
         treatments += (
-            Treatment(kind="rows_of_rare_class", column=name, count=counts.pop(one), value=one),
+            Treatment(kind="rows_of_rare_class", column=name, count=counts.pop(label), value=label),
         )
-        kept &= cells.codes != cells.labels.index(one)
+        kept &= cells.codes != cells.labels.index(label)
     _check_rows(name, int(kept.sum()))
     check_class_sizes(name, counts, asked)
-    classes = ordered_classes(counts, asked)
-    codes = [classes.index(one) if one in counts else -1 for one in cells.labels]
+    classes = order_classes(counts, asked)
+    codes = [classes.index(label) if label in counts else -1 for label in cells.labels]
     return TargetColumn(
         task="classification",
         values=cells.spread(codes, -1, np.intp)[kept],
         classes=classes,
         kept=kept,
-        treatments=treatments + _repeated(frame, kept),
+        treatments=treatments + _find_repeated(frame, kept),
         positive=asked,
     )
 
@@ -242,7 +242,7 @@ def _rows_left_out(name: str, kept: Mask) -> tuple[Treatment, ...]:
     return (Treatment(kind="rows_without_target", column=name, count=count),) if count else ()
 
 
-def _repeated(frame: "pd.DataFrame", kept: Mask) -> tuple[Treatment, ...]:
+def _find_repeated(frame: "pd.DataFrame", kept: Mask) -> tuple[Treatment, ...]:
     """Say how many rows equal an earlier one in all cells, where that is surprising."""
     if frame.shape[1] < 2:
         return ()
@@ -264,7 +264,7 @@ def _agree_seldom(rows: "pd.DataFrame", count: int) -> bool:
     """
     levels = [column.value_counts(dropna=False).to_numpy() for _, column in rows.items()]
     n = len(rows)
-    alike = math.prod(float(np.sum((one / n) ** 2)) for one in levels)
+    alike = math.prod(float(np.sum((n_rows / n) ** 2)) for n_rows in levels)
     fine = max(map(len, levels)) > MOST_NUMBERED_CLASSES
     return fine and count > _BEYOND_CHANCE * alike * n * (n - 1) / 2
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -98,9 +99,6 @@ def _check_size(frame: "pd.DataFrame") -> None:
         raise InvalidInputError("The table has one row (1 sample); at least 2 are needed.")
 
 
-_FEWEST_LEVELS = 3
-
-
 class Preparer(TransformerMixin, BaseEstimator):
     """Turns a table of any columns into finite numbers and says what it did.
 
@@ -111,7 +109,7 @@ class Preparer(TransformerMixin, BaseEstimator):
     numbers as text        read if at least 95 % of the cells can be: "1,200", "3.5 ", "12%"
     truth values, two      one 0/1 variable; 1 is the yes, else the second in order
     levels
-    more levels            one 0/1 variable for each; beyond `most_levels`, for the commonest and
+    more levels            one 0/1 variable for each; beyond eight, for the commonest seven and
                            one for all others. Missing cells are a level of their own
     support                a level needs five rows and 1 % of them (of two levels: five rows; in
                            fewer than fifty rows: a tenth of them). Others are put together, and
@@ -123,8 +121,6 @@ class Preparer(TransformerMixin, BaseEstimator):
     equal columns
     =====================  =====================================================================
 
-    most_levels: Variables for a category, at least 3.
-
     variables_: Name, column and kind of each output.
     treatments_: What was done, in the order of the table's columns.
     recipes_: One for each column that is used.
@@ -135,18 +131,11 @@ class Preparer(TransformerMixin, BaseEstimator):
     # Earlier files have none.
     filling_: RowFilling | None = None
 
-    def __init__(self, *, most_levels: int = 8) -> None:
-        self.most_levels = most_levels
-
     def fit(self, table: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn from these rows what each column is.
 
         Shapes: table (n, d).
         """
-        if self.most_levels < _FEWEST_LEVELS:
-            raise InvalidInputError(
-                f"most_levels must be at least {_FEWEST_LEVELS}, got {self.most_levels}."
-            )
         frame = named_frame(table)
         _check_size(frame)
         self.n_features_in_ = frame.shape[1]
@@ -163,7 +152,7 @@ class Preparer(TransformerMixin, BaseEstimator):
         treatments: list[Treatment] = []
         known: dict[bytes, VariableSource] = {}
         for place, name in enumerate(frame.columns):
-            found = recognise(frame.iloc[:, place], str(name), most_levels=self.most_levels)
+            found = recognise(frame.iloc[:, place], str(name))
             if found.recipe is None:
                 treatments += found.treatments
                 continue
@@ -175,7 +164,9 @@ class Preparer(TransformerMixin, BaseEstimator):
                 kept.append(places)
         if not recipes:
             reasons = [
-                f"{one.column!r} is {_WHY[one.kind]}" for one in treatments if one.kind in _WHY
+                f"{treatment.column!r} is {_WHY[treatment.kind]}"
+                for treatment in treatments
+                if treatment.kind in _WHY
             ]
             raise InvalidInputError(
                 f"No column is left to learn from in {len(frame)} rows: {shorten(reasons, 6)}. "
@@ -201,7 +192,7 @@ class Preparer(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "recipes_")
         frame = self._columns_of(table)
         names = [variable.name for variable in self.variables_]
-        matrix = self._filled(self._matrix(frame))
+        matrix = self._fill(self._matrix(frame))
         return pd.DataFrame(matrix, columns=names, index=frame.index)
 
     def _matrix(self, frame: "pd.DataFrame") -> Array:
@@ -228,9 +219,11 @@ class Preparer(TransformerMixin, BaseEstimator):
     @property
     def _joint(self) -> AnyArray:
         """Which variables speak for empty cells: all but those that say where numbers are empty."""
-        return np.array([isinstance(one, LevelsColumn) or not place for one, place in self._places])
+        return np.array(
+            [isinstance(recipe, LevelsColumn) or not place for recipe, place in self._places]
+        )
 
-    def _filled(self, matrix: Array) -> Array:
+    def _fill(self, matrix: Array) -> Array:
         """Return the variables with something in every cell."""
         if self.filling_ is not None:
             matrix[:, self._joint] = self.filling_.fill(matrix[:, self._joint])
@@ -257,9 +250,11 @@ class Preparer(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "recipes_")
         frame = self._columns_of(table)
         return {
-            one.column: one.level_rows(frame[one.column])
-            for one in self.recipes_
-            if isinstance(one, LevelsColumn) and len(one.levels) > 1 and (one.other or one.order)
+            recipe.column: recipe.level_rows(frame[recipe.column])
+            for recipe in self.recipes_
+            if isinstance(recipe, LevelsColumn)
+            and len(recipe.levels) > 1
+            and (recipe.other or recipe.order)
         }
 
     @property
@@ -274,10 +269,10 @@ class Preparer(TransformerMixin, BaseEstimator):
         both = zip(self._joint_columns, self.filling_.explained, strict=True)
         explained = {column for column, told in both if told}
         return tuple(
-            replace(one, value="")
-            if one.kind == "cells_filled" and one.column in explained
-            else one
-            for one in treatments
+            replace(treatment, value="")
+            if treatment.kind == "cells_filled" and treatment.column in explained
+            else treatment
+            for treatment in treatments
         )
 
     def treatments_of(self, table: Any) -> tuple[Treatment, ...]:
@@ -310,7 +305,7 @@ class Preparer(TransformerMixin, BaseEstimator):
                 )
             return frame.set_axis(list(self.feature_names_in_), axis=1)
         there = set(frame.columns)
-        missing = [repr(one.column) for one in self.recipes_ if one.column not in there]
+        missing = [repr(recipe.column) for recipe in self.recipes_ if recipe.column not in there]
         if missing:
             raise InvalidInputError(
                 f"The table lacks {len(missing)} of the {len(self.recipes_)} columns that are "
@@ -333,7 +328,7 @@ _MOST_GROUPS, _ROWS_IN_GROUP = 8, 8
 _BLOCK = 2_000_000
 
 
-class Screener(TransformerMixin, BaseEstimator):
+class Screener(SelectorMixin, BaseEstimator):
     """Keeps the variables that say most about the target, each alone.
 
     Scores are those of `dependence`. Up to `most` variables all are kept.
@@ -388,22 +383,10 @@ class Screener(TransformerMixin, BaseEstimator):
         chosen: Array = values[:, self.kept_]
         return chosen
 
-    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
-        """Return the names of the kept variables."""
+    def _get_support_mask(self) -> AnyArray:
+        """Return which variables are kept, shape (d,)."""
         check_is_fitted(self, "kept_")
-        fitted = getattr(self, "feature_names_in_", None)
-        names = fitted if input_features is None else np.asarray(input_features, dtype=object)
-        if names is None:
-            names = np.array([f"x{place}" for place in range(self.n_features_in_)], dtype=object)
-        if len(names) != self.n_features_in_:
-            raise InvalidInputError(
-                "input_features should have length equal to number of features "
-                f"({self.n_features_in_}), got {len(names)}."
-            )
-        if fitted is not None and list(names) != list(fitted):
-            raise InvalidInputError("input_features is not equal to feature_names_in_.")
-        kept: AnyArray = names[self.kept_]
-        return kept
+        return np.isin(np.arange(len(self.scores_)), self.kept_)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -458,10 +441,10 @@ def _scores(X: Array, responses: _Responses) -> Array:
     above = _above_cuts(X)
     n = len(X)
     # Rows and responses above each cut; differences of neighbours are those of each group.
-    rows = np.stack([np.full(X.shape[1], float(n)), *(one.sum(axis=0) for one in above)])
+    rows = np.stack([np.full(X.shape[1], float(n)), *(cells.sum(axis=0) for cells in above)])
     sums = np.stack(
         [np.zeros((responses.values.shape[1], X.shape[1]))]
-        + [responses.values.T @ one.astype(np.float64) for one in above]
+        + [responses.values.T @ cells.astype(np.float64) for cells in above]
     )
     sizes = rows - np.vstack([rows[1:], np.zeros(X.shape[1])])
     totals = sums - np.concatenate([sums[1:], np.zeros_like(sums[:1])])

@@ -270,7 +270,7 @@ class LevelsColumn:
         }
         return LevelRows(
             read.codes,
-            read.spread([places.get(one, 0.0) for one in read.labels], 0.0),
+            read.spread([places.get(label, 0.0) for label in read.labels], 0.0),
             read.labels,
         )
 
@@ -331,7 +331,7 @@ class RowFilling:
         shift, covariance = np.zeros(k), _pairwise_correlations(scaled)
         for _ in range(_N_ROUNDS):
             precision = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
-            filled, unsure = _expected(scaled - shift, precision)
+            filled, unsure = _expect(scaled - shift, precision)
             shift = shift + filled.mean(axis=0)
             filled = filled - filled.mean(axis=0)
             covariance = filled.T @ filled / len(filled) + unsure / len(filled)
@@ -364,7 +364,7 @@ class RowFilling:
         if not gaps.any():
             return values
         rows = np.flatnonzero(gaps.any(axis=1))
-        scaled, _ = _expected((values[rows] - self.mean) / self.deviation, self.precision)
+        scaled, _ = _expect((values[rows] - self.mean) / self.deviation, self.precision)
         expected = np.clip(self.mean + self.deviation * scaled, self.low, self.high)
         filled = values.copy()
         filled[rows] = np.where(gaps[rows], expected, values[rows])
@@ -407,7 +407,7 @@ def _pairwise_correlations(scaled: Array) -> Array:
     return mended
 
 
-def _expected(values: Array, precision: Array) -> tuple[Array, Array]:
+def _expect(values: Array, precision: Array) -> tuple[Array, Array]:
     """Return expected values of empty cells given the others of their row, and what is unsure.
 
     With precision P the mean of the empty part m is -inv(P_mm) P_mo x_o, its covariance inv(P_mm).

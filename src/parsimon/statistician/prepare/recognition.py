@@ -94,6 +94,8 @@ _IDENTIFYING_SHARE = 0.9
 # A level needs so many rows, or this share of them if that is more; in a table of fewer than
 # fifty, a tenth of the rows.
 _FEWEST_SUPPORTING, _SMALLEST_SHARE_SUPPORTING, _SHARE_OF_FEW_ROWS = 5, 0.01, 0.1
+# Variables for a category.
+_MOST_LEVELS = 8
 # Text with fewer of its cells in levels that have support is names or free text.
 _SHARE_SUPPORTED = 0.5
 # With fewer rows, 1, 2, 3, ... may as well be a measurement.
@@ -122,7 +124,7 @@ class Recognised:
     values: Array = field(default_factory=lambda: np.empty((0, 0)), repr=False)
 
 
-def recognise(cells: "pd.Series[Any]", name: str, *, most_levels: int = 8) -> Recognised:
+def recognise(cells: "pd.Series[Any]", name: str) -> Recognised:
     """Return what a column is, as these cells show it.
 
     Shapes: cells (n,).
@@ -151,8 +153,8 @@ def recognise(cells: "pd.Series[Any]", name: str, *, most_levels: int = 8) -> Re
     order: tuple[str, ...] = ()
     if isinstance(cells.dtype, pd.CategoricalDtype) and cells.dtype.ordered:
         there = set(read.labels)
-        order = tuple(one for one in map(str, cells.dtype.categories) if one in there)
-    return _levels(read, name, most_levels, truth, order)
+        order = tuple(level for level in map(str, cells.dtype.categories) if level in there)
+    return _levels(read, name, truth, order)
 
 
 def _left_out(kind: Any, name: str, *, count: int = 0, value: str = "") -> Recognised:
@@ -258,9 +260,7 @@ def _date(days: Array, name: str, format: str, unread: tuple[Treatment, ...]) ->
     return Recognised(recipe=recipe, treatments=(said, *unread, *gaps), values=values)
 
 
-def _levels(
-    read: Cells, name: str, most_levels: int, truth: bool, order: tuple[str, ...] = ()
-) -> Recognised:
+def _levels(read: Cells, name: str, truth: bool, order: tuple[str, ...] = ()) -> Recognised:
     counts = dict(zip(read.labels, read.counts.tolist(), strict=True))
     n_cells = sum(counts.values())
     n_missing = len(read.codes) - n_cells
@@ -275,7 +275,7 @@ def _levels(
     supported = tuple(level for level in levels if counts[level] >= least)
     if sum(counts[level] for level in supported) < _SHARE_SUPPORTED * n_cells:
         return _without_levels(_treatment("column_names", name, len(levels)), read)
-    chosen = _chosen(levels, supported, counts, most_levels)
+    chosen = _choose_levels(levels, supported, counts)
     rest = tuple(level for level in levels if level not in chosen)
     n_rest = sum(counts[level] for level in rest)
     if len(chosen) < 2 and n_rest < least:
@@ -309,17 +309,17 @@ def _support(counts: dict[str, int]) -> int:
     return few if len(counts) == 2 else max(few, math.ceil(_SMALLEST_SHARE_SUPPORTING * n_cells))
 
 
-def _chosen(
-    levels: tuple[str, ...], supported: tuple[str, ...], counts: dict[str, int], most: int
+def _choose_levels(
+    levels: tuple[str, ...], supported: tuple[str, ...], counts: dict[str, int]
 ) -> tuple[str, ...]:
     """Return the levels with a variable: all, or the most frequent with room for "other".
 
     One that is called "other" joins the others.
     """
-    if supported == levels and len(levels) <= most:
+    if supported == levels and len(levels) <= _MOST_LEVELS:
         return levels
     named = [level for level in supported if level.casefold() != "other"]
-    common = set(sorted(named, key=lambda level: -counts[level])[: most - 1])
+    common = set(sorted(named, key=lambda level: -counts[level])[: _MOST_LEVELS - 1])
     return tuple(level for level in levels if level in common)
 
 

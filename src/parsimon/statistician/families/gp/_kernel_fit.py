@@ -1,6 +1,5 @@
 """Kernel searches of a whole question: one for a number or two classes, else one for each class."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parsimon._deadline import end_after, time_left
 from parsimon._typing import Array, Indices
 from parsimon.evaluation.importance import shuffled_rises
 from parsimon.statistician.families import Fitted, Question, predicted
@@ -63,7 +63,7 @@ class KernelFit(Fitted):
     @classmethod
     def of(cls, seen: PreparedTable, answers: Sequence[KernelAnswer]) -> "KernelFit":
         """Put the answers of several questions together."""
-        models = tuple(one.model for one in answers)
+        models = tuple(answer.model for answer in answers)
         return cls(seen=seen, models=models, answers=tuple(answers))
 
     @cached_property
@@ -73,7 +73,7 @@ class KernelFit(Fitted):
 
     def _size_of(self, answer: KernelAnswer) -> ModelSize:
         variables, used = self.seen.preparer.variables_, answer.result.chosen.variables
-        places = [place for place, one in enumerate(variables) if one.name in used]
+        places = [place for place, variable in enumerate(variables) if variable.name in used]
         n_rows = len(answer.question.y)
         return model_size(answer.model, n_rows=n_rows, n_columns=len(variables), used=places)
 
@@ -93,20 +93,23 @@ class KernelFit(Fitted):
         return KernelFit.of(
             self.seen,
             [
-                replace(one, model=one.result.chosen.refit(one.question.X, one.question.y, seed))
-                for one in self.answers
+                replace(
+                    answer,
+                    model=answer.result.chosen.refit(answer.question.X, answer.question.y, seed),
+                )
+                for answer in self.answers
             ],
         )
 
     def begun_again(self, starts: Sequence[Sequence[QuestionFit]]) -> "KernelFit":
         """Return the kernels with greater evidence, where a fold's hyperparameters lead to it."""
         found = []
-        for place, one in enumerate(self.answers):
-            result = one.result.begun_again([each[place].start for each in starts])
-            if result is not one.result:
-                one = replace(one, result=result)
-                one = replace(one, model=one.fit(result.chosen, np.random.SeedSequence(0)))
-            found.append(one)
+        for place, answer in enumerate(self.answers):
+            result = answer.result.begun_again([each[place].start for each in starts])
+            if result is not answer.result:
+                answer = replace(answer, result=result)
+                answer = replace(answer, model=answer.fit(result.chosen, np.random.SeedSequence(0)))
+            found.append(answer)
         return KernelFit.of(self.seen, found)
 
     def tell(self, X: "pd.DataFrame", outside: Sequence[Question]) -> tuple[QuestionFit, ...]:
@@ -129,7 +132,7 @@ class KernelFit(Fitted):
         y = np.asarray(question.y, dtype=np.float64)
         rows = slice(None, None, ceil(len(y) / _SHUFFLED_ROWS))
         n_rows, X, y = len(y), X.iloc[rows], y[rows]
-        column_of = {one.name: one.column for one in self.seen.preparer.variables_}
+        column_of = {variable.name: variable.column for variable in self.seen.preparer.variables_}
         used = {column_of[name] for name in answer.result.chosen.variables}
         groups: dict[str, list[int]] = {}
         for place, name in enumerate(X.columns):
@@ -156,15 +159,16 @@ def fit_kernels(
     time_limit: float | None = None,
 ) -> KernelFit:
     """Search for the kernels of all questions, and fit what is chosen to all rows."""
-    started, n = time.monotonic(), len(seen.questions)
-    seeds = [one.spawn(3) for one in seed.spawn(n)]
+    deadline, n = end_after(time_limit), len(seen.questions)
+    looking = time_left(deadline, _LOOKING / n)
+    seeds = [child.spawn(3) for child in seed.spawn(n)]
     looked = [
-        look_closely(one, seen.preparer, seen.every, sampling, _share(time_limit, _LOOKING, n))
-        if one.structures is None
-        else one.structures
-        for one, (sampling, *_) in zip(seen.questions, seeds, strict=True)
+        look_closely(question, seen.preparer, seen.every, sampling, looking)
+        if question.structures is None
+        else question.structures
+        for question, (sampling, *_) in zip(seen.questions, seeds, strict=True)
     ]
-    always = {column for one in looked for column in one.supported_columns}
+    always = {column for structures in looked for column in structures.supported_columns}
     seen = seen.narrowed(SEARCHED_VARIABLES, sorted(always))
     first = seen.questions[0]
     rows = sampled(seen.values, first.task, SEARCHED_ROWS, seeds[0][0])
@@ -176,17 +180,10 @@ def fit_kernels(
             X=seen.X,
             structures=looked[place].at_columns(seen.screener.kept_),
         )
-        limit = None
-        if time_limit is not None:
-            left = max(0.0, time_limit - (time.monotonic() - started))
-            limit = share * left / (n - place)
+        limit = time_left(deadline, share / (n - place))
         searched = question.at(rows)
         search = family.search(searched, seed=searching, time_limit=limit)
         result = KernelResult(question=searched, search=search)
         model = result.chosen.fit(question.X, question.y, fitting)
         answers.append(KernelAnswer(question=question, result=result, searched=rows, model=model))
     return KernelFit.of(seen, answers)
-
-
-def _share(time_limit: float | None, share: float, n: int) -> float | None:
-    return None if time_limit is None else share * time_limit / n

@@ -222,10 +222,12 @@ class PivotRegressor(RegressorMixin, BaseEstimator):
         """Predict the function at new rows, shapes (m, d) -> (m,), with its deviation if asked."""
         rows = np.asarray(X, dtype=np.float64)
         parts = [self._latent(rows[at : at + _CHUNK]) for at in range(0, len(rows), _CHUNK)]
-        mean = self.centre + self.unit * np.concatenate([one for one, _ in parts] or [np.empty(0)])
+        mean = self.centre + self.unit * np.concatenate(
+            [part for part, _ in parts] or [np.empty(0)]
+        )
         if not return_std:
             return mean
-        variance = self.unit**2 * np.concatenate([one for _, one in parts] or [np.empty(0)])
+        variance = self.unit**2 * np.concatenate([part for _, part in parts] or [np.empty(0)])
         return mean, np.sqrt(variance + (self.noise_variance_ if include_noise else 0.0))
 
     def _latent(self, X: Array) -> tuple[Array, Array]:
@@ -317,7 +319,7 @@ class KernelCandidate:
 
         Shapes: X (n, d), y (n,).
         """
-        return self._fitted(X, y, seed, {"optimise": False, "n_restarts": 0})
+        return self._fit(X, y, seed, {"optimise": False, "n_restarts": 0})
 
     def refit(self, X: "pd.DataFrame", y: Array, seed: np.random.SeedSequence) -> Any:
         """Return the kernel fitted to rows with hyperparameters of its own, from several starts.
@@ -327,14 +329,14 @@ class KernelCandidate:
         if len(X) > len(self.search.problem_.y):
             return self.fit(X, y, seed)
         again = {"n_restarts": _RESTARTS, "random_state": int(seed.generate_state(1)[0])}
-        return self._fitted(X, y, seed, again)
+        return self._fit(X, y, seed, again)
 
     @property
     def start(self) -> tuple[tuple[str, ...], Candidate]:
         """The names of the columns, and the kernel with its hyperparameters."""
         return self.names, self.judged
 
-    def _fitted(
+    def _fit(
         self, X: "pd.DataFrame", y: Array, seed: np.random.SeedSequence, exact: dict[str, Any]
     ) -> Any:
         from parsimon.gp import GPClassifier, GPRegressor, SparseGPClassifier
@@ -422,7 +424,7 @@ class KernelResult:
     def begun_again(self, starts: Sequence[tuple[tuple[str, ...], Candidate]]) -> "KernelResult":
         """Return the search with greater evidence, where a fold's hyperparameters lead to it."""
         search = copy.copy(self.search)
-        alike = [one for names, one in starts if names == self.question.names]
+        alike = [candidate for names, candidate in starts if names == self.question.names]
         return replace(self, search=search) if search.begin_again(alike) else self
 
     def offered(self, judged: Candidate) -> KernelCandidate:
@@ -438,7 +440,7 @@ class KernelResult:
             inference = "expectation propagation"
         return KernelSearchFindings(
             n_candidates=len(history),
-            n_cross_validated=sum(not math.isnan(one.error) for one in history),
+            n_cross_validated=sum(not math.isnan(candidate.error) for candidate in history),
             depth=search.depth or 0,
             beam=search.beam,
             base=tuple(search.base),

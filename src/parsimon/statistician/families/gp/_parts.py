@@ -150,14 +150,10 @@ def _has_line(part: Kernel) -> bool:
 def _strengths(result: KernelResult, parts: Sequence[Kernel]) -> list[float]:
     """Return each part's strength in the full model, in units of the target."""
     posterior = posterior_of(result.search, result.search.best_candidate_)
-    rows = _some_rows(result)
+    rows = result.question.X.to_numpy(dtype=np.float64)
+    rows = rows[:: math.ceil(len(rows) / _MOST_ROWS)]
     unit = float(np.std(result.question.y)) if result.question.task == "regression" else 1.0
     return [unit * float(posterior.component_mean(part, rows).std()) for part in parts]
-
-
-def _some_rows(result: KernelResult) -> Array:
-    rows: Array = result.question.X.to_numpy(dtype=np.float64)
-    return rows[:: math.ceil(len(rows) / _MOST_ROWS)]
 
 
 def interaction_findings(
@@ -189,7 +185,9 @@ def interaction_findings(
     found = []
     for place, part in products:
         others = [*parts[:place], *parts[place + 1 :]]
-        added = _missing(separated(part, search.problem_.X), others)
+        known = {structure(other) for other in others}
+        factors = separate(part, search.problem_.X)
+        added = [factor for factor in factors if structure(factor) not in known]
         kernel = join_parts([*others, *added], constants)
         additive = steps(search.judge, kernel) if few else _unjudged(kernel)
         if additive.judged_by == "failed" and few:
@@ -205,7 +203,7 @@ def interaction_findings(
     return tuple(found)
 
 
-def separated(product: Product, X: Array) -> list[Kernel]:
+def separate(product: Product, X: Array) -> list[Kernel]:
     """Return the factors of a product as terms of a sum that has its variance.
 
     The prior variance of the product, averaged over the rows, is shared out equally; it is
@@ -222,30 +220,19 @@ def separated(product: Product, X: Array) -> list[Kernel]:
 
 def _with_variance(leaves: Sequence[Any], variance: float, X: Array) -> Kernel:
     """Return the product of some leaves with a mean prior variance over the rows."""
-    first, *others = (_freed(leaf, leaf.variance) for leaf in leaves)
+    first, *others = (_free(leaf, leaf.variance) for leaf in leaves)
     typical = float(reduce(mul, others, first).diagonal(X).mean())
-    rescaled: Kernel = reduce(mul, others, _freed(first, first.variance * variance / typical))
+    rescaled: Kernel = reduce(mul, others, _free(first, first.variance * variance / typical))
     return rescaled
 
 
-def _freed(leaf: Any, variance: float) -> Any:
+def _free(leaf: Any, variance: float) -> Any:
     fixed = tuple(name for name in leaf.fixed if name != "variance")
     return replace(leaf, variance=variance, fixed=fixed)
 
 
-def _missing(terms: Sequence[Kernel], present: Sequence[Kernel]) -> list[Kernel]:
-    """Return the terms of a structure that is not there yet."""
-    known = {structure(one) for one in present}
-    return [term for term in terms if structure(term) not in known]
-
-
-def is_indicator(values: Array) -> bool:
-    """Say whether a column has two distinct values."""
-    return len(np.unique(values)) == 2
-
-
 def variable_findings(
-    result: KernelResult, variables: Sequence[Variable] = (), steps: TimedSteps | None = None
+    result: KernelResult, variables: Sequence[Variable], steps: TimedSteps | None = None
 ) -> tuple[VariableFinding, ...]:
     """Return a finding for each variable, those with the least error first.
 
@@ -253,7 +240,7 @@ def variable_findings(
     columns, and those whose fits all failed or were not reached in time, have none.
     """
     known = {variable.name: variable for variable in variables}
-    search, steps = result.search, steps or TimedSteps(None)
+    search, names, steps = result.search, result.question.names, steps or TimedSteps(None)
     found = []
     for column, best in search.history_.best_by_column.items():
         if best.judged_by == "leave-one-out":
@@ -262,9 +249,13 @@ def variable_findings(
             except OutOfTimeError:
                 continue
         if best.judged_by == "cross-validation":
-            variable = known.get(result.question.names[column]) or described(result, column)
-            found.append(_finding(result, column, best, variable))
-    return tuple(sorted(found, key=lambda one: (one.model.error, one.model.negative_log_evidence)))
+            found.append(_finding(result, column, best, known[names[column]]))
+    return tuple(
+        sorted(
+            found,
+            key=lambda finding: (finding.model.error, finding.model.negative_log_evidence),
+        )
+    )
 
 
 def band_of(ratio: float) -> Band:
@@ -281,20 +272,6 @@ def band_of(ratio: float) -> Band:
     return "little" if edge < 1 else "none"
 
 
-def described(result: KernelResult, column: int) -> Variable:
-    """Return a variable as its numbers have it; the deviation is that of the rows themselves."""
-    name, values = result.question.names[column], _column(result, column)
-    return Variable(
-        name=name,
-        column=name,
-        kind="indicator" if is_indicator(values) else "number",
-        minimum=float(values.min()),
-        maximum=float(values.max()),
-        mean=float(values.mean()),
-        deviation=float(values.std()),
-    )
-
-
 def _finding(
     result: KernelResult, column: int, best: Candidate, variable: Variable
 ) -> VariableFinding:
@@ -309,11 +286,6 @@ def _finding(
         log_bayes_factor=best.log_evidence - baseline.log_evidence,
         in_model=search.structure_found_ and column in search.best_candidate_.columns,
     )
-
-
-def _column(result: KernelResult, column: int) -> Array:
-    values: Array = result.question.X.iloc[:, column].to_numpy(dtype=np.float64)
-    return values
 
 
 MOST_CHILDREN = 4
@@ -352,11 +324,13 @@ def search_nodes(history: SearchHistory, best: Candidate, names: Sequence[str]) 
     for place in range(len(way) + 1):
         following = _key(way[place]) if place < len(way) else None
         chosen = parent
-        for one in _children(history, above, following):
-            on_path = _key(one) == following
+        for child in _children(history, above, following):
+            on_path = _key(child) == following
             chosen = len(nodes) if on_path else chosen
             last = on_path and place + 1 == len(way)
-            nodes.append(SearchNode(write(one.kernel), parent, _known(one.error), on_path, last))
+            nodes.append(
+                SearchNode(write(child.kernel), parent, _known(child.error), on_path, last)
+            )
         parent, above = chosen, following
     return nodes
 
@@ -365,9 +339,11 @@ def _children(
     history: SearchHistory, above: Hashable | None, following: Hashable | None
 ) -> list[Candidate]:
     """Return the best that grew from a kernel, with the one that the way goes on to."""
-    grown = [one for one in history if _parent(one) == above and one.judged_by != "failed"]
-    ranked = sorted(grown, key=lambda one: (math.isnan(one.error), one.error))
-    return [one for k, one in enumerate(ranked) if k < MOST_CHILDREN or _key(one) == following]
+    grown = [child for child in history if _parent(child) == above and child.judged_by != "failed"]
+    ranked = sorted(grown, key=lambda child: (math.isnan(child.error), child.error))
+    return [
+        child for k, child in enumerate(ranked) if k < MOST_CHILDREN or _key(child) == following
+    ]
 
 
 def _known(error: float) -> float | None:
@@ -378,7 +354,7 @@ def _way(history: SearchHistory, best: Candidate) -> list[Candidate]:
     """Return the candidates from the first level to the best, each the parent of the next."""
     if best is history.baseline:
         return []
-    known = {structure(one.kernel): one for one in history}
+    known = {structure(candidate.kernel): candidate for candidate in history}
     way: list[Candidate] = []
     step = known.get(structure(best.kernel))
     while step is not None and step not in way:
@@ -402,7 +378,7 @@ class _ShortKernels:
         self.names = [label(name, _NAME_LETTERS).replace(r"\$", "$") for name in names]
         marks = [f"\ue000{place}\ue001" for place in range(len(names))]
         self.marks = marks
-        written = [plain(one.kernel, marks) for one in history]
+        written = [plain(candidate.kernel, marks) for candidate in history]
         self.smooth = not any(re.search(r"[A-Z]", _MARKED.sub("", text)) for text in written)
 
     def __call__(self, kernel: Kernel) -> str:

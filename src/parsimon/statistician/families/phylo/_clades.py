@@ -2,10 +2,10 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from parsimon.report.findings.trait_findings import (
     SpeciesFinding,
 )
 from parsimon.statistician.comparison import compared
-from parsimon.statistician.families import Family, ModelSize, Prediction, Question
+from parsimon.statistician.families import Family, Prediction, Question
 from parsimon.statistician.families.phylo._regressions import (
     fit_regression,
     interval,
@@ -34,7 +34,7 @@ from parsimon.statistician.families.phylo._regressions import (
 from parsimon.statistician.families.phylo._species import Traits
 from parsimon.statistician.families.plain import GUESSING
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork
-from parsimon.statistician.folds import FoldAnswers, Told, run_folds
+from parsimon.statistician.folds import FoldAnswers, run_folds
 from parsimon.statistician.seen_tables import UnchangedTable
 
 _SPECIES_A_FOLD, _FEWEST, _MOST = 8, 3, 10
@@ -52,13 +52,15 @@ Fold = tuple[Indices, Indices]
 class Judgement:
     """Errors, or why there are none; and in how many clade folds each feature was kept.
 
-    outside: What each model says of species without their clades; `clades` are these folds.
+    models: Those that were judged; `answers` is what they say of species without their clades, and
+        `clades` are these folds.
     """
 
     error: CladeError | None
     failure: str
     kept: dict[str, int]
-    outside: Mapping[ModelName, Prediction] = field(default_factory=dict)
+    models: Sequence[ModelName] = ()
+    answers: Sequence[FoldAnswers] = ()
     clades: Sequence[Fold] = ()
 
 
@@ -95,7 +97,7 @@ def judge(
 
     X, n_jobs = traits.X, _worth(traits, n_jobs)
     families = regressions(traits.tree, features=bool(X.shape[1]))
-    names = [cast(ModelName, one.key) for one in families]
+    names = [cast(ModelName, family.key) for family in families]
     if time_limit is not None:
         folds = _affordable_folds(traits, families, folds, time_limit, n_workers(n_jobs))
     if folds < _FEWEST_JUDGED:
@@ -130,8 +132,7 @@ def judge(
         leak=_leak(y, outside[leading], beside[leading], clades),
         failures=tuple(failed.items()),
     )
-    told = {name: outside[name] for name in good}
-    return Judgement(error, "", dict(kept), outside=told, clades=clades)
+    return Judgement(error, "", dict(kept), models=good, answers=results[:folds], clades=clades)
 
 
 def _affordable_folds(
@@ -169,7 +170,7 @@ def compare_regressions(
 
     Rivals get the same features and no tree. Species of a fold stand or fall together.
     """
-    names: list[ModelName] = [name for name in judged.outside if name != "mean"]
+    names = [name for name in judged.models if name != "mean"]
     if len(judged.clades) < 2:
         return None
     answers, _ = run_folds(
@@ -182,32 +183,30 @@ def compare_regressions(
         done=done,
         kept=finished.under("folds", len(judged.clades)),
     )
-    written = {name: _written(name, traits) for name in names}
+    sizes = {name: _measure_size(name, traits) for name in names}
     answers = [
-        replace(one, told={**_own(names, judged, written, one.test), **one.told}) for one in answers
+        replace(
+            fold,
+            told={
+                **{CALLED[name]: own.told[CALLED[name]]._replace(**sizes[name]) for name in names},
+                **fold.told,
+            },
+        )
+        for own, fold in zip(judged.answers, answers, strict=True)
     ]
-    own = [one for one in regressions(traits.tree) if one.key in names]
+    own = [family for family in regressions(traits.tree) if family.key in names]
     known = (*own, GUESSING, *rivals)
     return compared(answers, known, trait_question(traits), whole_folds=True)
 
 
-def _written(name: ModelName, traits: Traits) -> tuple[ModelSize, int, float]:
-    """Return the size of a regression of all species, the columns it uses, and its seconds."""
+def _measure_size(name: ModelName, traits: Traits) -> dict[str, Any]:
+    """Return size, number of columns and seconds of a regression of all species, as in `Told`."""
     started = time.process_time()
     fitted = fit_regression(name, traits.tree, traits.X, traits.y)
     seconds = time.process_time() - started
-    size = regression_size(fitted, [str(one) for one in traits.X.columns], len(traits.y))
+    size = regression_size(fitted, [str(name) for name in traits.X.columns], len(traits.y))
     columns = [traits.columns[place] for place in size.used]
-    return size, len(set(columns)), seconds
-
-
-def _own(
-    names: Sequence[ModelName],
-    judged: Judgement,
-    written: Mapping[ModelName, tuple[ModelSize, int, float]],
-    test: Indices,
-) -> dict[str, Told]:
-    return {CALLED[name]: Told(judged.outside[name].value[test], *written[name]) for name in names}
+    return {"size": size, "columns": len(set(columns)), "seconds": seconds}
 
 
 def trait_question(traits: Traits) -> Question:
@@ -232,15 +231,15 @@ def _outside(
     found = {name: Prediction(np.full(n, np.nan), np.full(n, np.nan)) for name in names}
     failed: dict[ModelName, str] = {}
     kept: Counter[str] = Counter()
-    for one in results:
+    for fold in results:
         for name in names:
-            if CALLED[name] in one.failures:
-                failed.setdefault(name, f"{one.failures[CALLED[name]]}.")
+            if CALLED[name] in fold.failures:
+                failed.setdefault(name, f"{fold.failures[CALLED[name]]}.")
                 continue
-            told = one.told[CALLED[name]]
+            told = fold.told[CALLED[name]]
             kept.update(told.questions[0].variables if name == "phyrvm" else ())
-            found[name].value[one.test] = told.value
-            found[name].reach[one.test] = np.nan if told.reach is None else told.reach
+            found[name].value[fold.test] = told.value
+            found[name].reach[fold.test] = np.nan if told.reach is None else told.reach
     return found, failed, kept
 
 
@@ -252,7 +251,7 @@ def _worth(traits: Traits, n_jobs: int | None) -> int | None:
 def _judged(
     y: Array, folds: Sequence[Fold], found: dict[ModelName, Prediction], leading: ModelName
 ) -> tuple[Judged, ...]:
-    squares = {name: (y - one.value) ** 2 for name, one in found.items()}
+    squares = {name: (y - outside.value) ** 2 for name, outside in found.items()}
     total, leader = float(squares["mean"].sum()), squares[leading]
     # The gain over the mean is one planned question; of the other models the best is picked out,
     # so that their differences must hold together (Bonferroni).
@@ -275,7 +274,7 @@ def _judged(
 
 def _leak(y: Array, clades: Prediction, random: Prediction, folds: Sequence[Fold]) -> Interval:
     """Return how much larger the error of unseen clades is than that of random folds."""
-    squares, others = ((y - one.value) ** 2 for one in (clades, random))
+    squares, others = ((y - outside.value) ** 2 for outside in (clades, random))
     return _over_folds(partial(_gap, squares, others), folds)
 
 

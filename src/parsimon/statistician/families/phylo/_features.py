@@ -67,7 +67,7 @@ class FeatureColumns:
     @property
     def coded(self) -> tuple[str, ...]:
         """Columns of words that became 0/1."""
-        return tuple(one.column for one in self.sources if one.recipe is not None)
+        return tuple(source.column for source in self.sources if source.recipe is not None)
 
 
 def read_column(column: "pd.Series[Any]") -> tuple[Array | None, str]:
@@ -82,14 +82,7 @@ def read_column(column: "pd.Series[Any]") -> tuple[Array | None, str]:
     numbers = read_numbers(column)
     if not numbers.n_unread:
         return numbers.values, ""
-    labels = read_cells(column).labels
-    return None, next(filter(_is_text, labels), labels[0])
-
-
-def _is_text(label: str) -> bool:
-    import pandas as pd
-
-    return bool(read_numbers(pd.Series([label])).n_unread)
+    return None, numbers.unread
 
 
 def choose_features(
@@ -107,7 +100,7 @@ def choose_features(
     for name in _named(frame, features):
         values, text = read_column(frame[name])
         source = FeatureSource(column=name, features=(name,))
-        levels = None if values is not None else _levels(frame[name], name, measured)
+        levels = None if values is not None else _level_source(frame[name], name, measured)
         if values is None and levels is None and features is not None:
             raise InvalidInputError(
                 f"The feature {name!r} holds {f'text such as {text!r}' if text else 'dates'}, "
@@ -128,7 +121,7 @@ def choose_features(
     return FeatureColumns(numbers=kept, sources=tuple(sources), left_out=tuple(left_out))
 
 
-def _levels(cells: "pd.Series[Any]", name: str, measured: Mask) -> FeatureSource | None:
+def _level_source(cells: "pd.Series[Any]", name: str, measured: Mask) -> FeatureSource | None:
     """Return the 0/1 features of a column of words; None for others.
 
     A level needs support, as in a report on any table: what repeats too little is no feature.
@@ -140,9 +133,9 @@ def _levels(cells: "pd.Series[Any]", name: str, measured: Mask) -> FeatureSource
         return None
     found = _level_columns(recipe, cells)
     kept = tuple(
-        one
-        for one, values in found.items()
-        if one != f"{name} is missing" and np.nanstd(values) > 0
+        feature
+        for feature, values in found.items()
+        if feature != f"{name} is missing" and np.nanstd(values) > 0
     )
     return FeatureSource(column=name, features=kept, recipe=recipe) if kept else None
 
@@ -150,7 +143,7 @@ def _levels(cells: "pd.Series[Any]", name: str, measured: Mask) -> FeatureSource
 def _level_columns(recipe: LevelsColumn, cells: "pd.Series[Any]") -> dict[str, Array]:
     values = recipe.encode(cells).values
     values[read_cells(cells).codes < 0] = np.nan
-    return dict(zip((one.name for one in recipe.variables), values.T, strict=True))
+    return dict(zip((variable.name for variable in recipe.variables), values.T, strict=True))
 
 
 def completed(numbers: "pd.DataFrame", tree: Tree) -> "pd.DataFrame | None":
@@ -168,11 +161,11 @@ def completed(numbers: "pd.DataFrame", tree: Tree) -> "pd.DataFrame | None":
         return None
     # The last of several levels is known from the others, and would have no variance of its own.
     determined = list(redundant_columns(numbers.dropna()))
-    filled = _expected(numbers.drop(columns=determined), tree)
+    filled = _expect(numbers.drop(columns=determined), tree)
     return None if filled is None else _with_determined(numbers, filled, determined)
 
 
-def _expected(numbers: "pd.DataFrame", tree: Tree) -> "pd.DataFrame | None":
+def _expect(numbers: "pd.DataFrame", tree: Tree) -> "pd.DataFrame | None":
     """Return columns of which none determines another with their gaps filled, if that can be."""
     import pandas as pd
 
@@ -249,7 +242,9 @@ def _reason(cells: "pd.Series[Any]", name: str, values: Array | None) -> LeftOut
         return LeftOut(column=name, reason="empty")
     if np.ptp(present) == 0:
         return LeftOut(column=name, reason="constant", value=number_label(float(present[0])))
-    if any(one.kind == "column_identifier" for one in recognise(cells, name).treatments):
+    if any(
+        treatment.kind == "column_identifier" for treatment in recognise(cells, name).treatments
+    ):
         return LeftOut(column=name, reason="identifier")
     return None
 

@@ -47,7 +47,6 @@ from parsimon.statistician.families import (
     ModelSize,
     Prediction,
     Question,
-    Setting,
     size_of_numbers,
 )
 from parsimon.statistician.families.family import QuestionFit, SeenTable
@@ -107,10 +106,10 @@ def fit_regression(
     """
     if name == "mean":
         return FittedRegression(name, (), None, float(np.mean(y)))
-    columns = () if name == "relatives" else tuple(str(one) for one in X.columns)
+    columns = () if name == "relatives" else tuple(str(column) for column in X.columns)
     if name in ("ols", "pgls"):
         determined = set(redundant_columns(X))
-        columns = tuple(one for one in columns if one not in determined)
+        columns = tuple(column for column in columns if column not in determined)
         check_squares(len(X), len(columns))
     own = tree if name in ("relatives", "pgls", "phyrvm") else None
     model = PhyRVM(own) if name in ("rvm", "phyrvm") else PGLS(own)
@@ -137,12 +136,12 @@ def regression_size(fitted: FittedRegression, features: Sequence[str], n: int) -
         # Without a constant of its own it measures from the mean, which is a number too.
         constant = 0.0 if len(model.posterior_.active) > len(names) else 1.0
         weights = constant + float(model.degrees_of_freedom_)
-    of_tree = 0.0 if model is None or model.tree is None else 1.0 + _smoothed(model)
+    of_tree = 0.0 if model is None or model.tree is None else 1.0 + _smoother_trace(model)
     used = [places[name] for name in names]
     return size_of_numbers(weights + of_tree, used, n_rows=n, n_columns=len(features))
 
 
-def _smoothed(model: Any) -> float:
+def _smoother_trace(model: Any) -> float:
     """Return the trace of the smoother by which a regression's residuals speak for relatives.
 
     With V = lambda C + (1 - lambda) D, of which D is the diagonal of C, it is lambda C / V; its
@@ -362,10 +361,6 @@ _WITH_FEATURES: tuple[ModelName, ...] = ("mean", "relatives", "ols", "rvm", "pgl
 _WITHOUT: tuple[ModelName, ...] = ("mean", "relatives")
 
 
-def _no_estimator(setting: Setting) -> None:
-    raise NotImplementedError(f"A regression on a tree is fitted to more than {setting}.")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Regression(Family):
     """A regression of a trait on features of related species; its key is a `ModelName`."""
@@ -386,14 +381,7 @@ class Regression(Family):
 def regressions(tree: Tree, *, features: bool = True) -> tuple[Regression, ...]:
     """Return all models that features allow, or that need none; the mean first."""
     return tuple(
-        Regression(
-            name=CALLED[name],
-            key=name,
-            kind="phylo",
-            words=MEANING[name],
-            make=_no_estimator,
-            tree=tree,
-        )
+        Regression(name=CALLED[name], key=name, kind="phylo", words=MEANING[name], tree=tree)
         for name in (_WITH_FEATURES if features else _WITHOUT)
     )
 
@@ -410,7 +398,7 @@ class RegressionFit(Fitted):
     @cached_property
     def size(self) -> ModelSize:
         """Bits of its weights, and of what relatives add."""
-        features = [str(one) for one in self.seen.X.columns]
+        features = [str(column) for column in self.seen.X.columns]
         return regression_size(self.models[0], features, len(self.seen.values))
 
     def tell(self, X: "pd.DataFrame", outside: Sequence[Question]) -> tuple[QuestionFit, ...]:

@@ -62,7 +62,7 @@ def match_rows(frame: "pd.DataFrame", tree: Tree, tip: str | None, target: str) 
     Shapes: frame (n_rows, d).
     """
     column, how, labels = _names(frame, tree, tip, target)
-    spelled = [None if label is None else _spelled(label, tree) for label in labels]
+    spelled = [None if label is None else _spell(label, tree) for label in labels]
     rows = [place for place, name in enumerate(spelled) if name is not None]
     if not rows:
         # The library's own sentence says which names there are on both sides.
@@ -104,7 +104,7 @@ def _names(
     candidates = {str(name): _labels(frame[name]) for name in frame.columns if name != target}
     candidates[""] = _labels(frame.index.to_series())
     score = {
-        name: sum(label is not None and _spelled(label, tree) is not None for label in set(labels))
+        name: sum(label is not None and _spell(label, tree) is not None for label in set(labels))
         for name, labels in candidates.items()
     }
     best = max(score, key=lambda name: score[name])
@@ -121,7 +121,7 @@ def _labels(column: "pd.Series[Any]") -> list[str | None]:
     return [None if code < 0 else cells.labels[code] for code in cells.codes.tolist()]
 
 
-def _spelled(label: str, tree: Tree) -> str | None:
+def _spell(label: str, tree: Tree) -> str | None:
     """Return the tip of this name, spaces and underscores taken for the same if need be."""
     for name in (label, label.replace(" ", "_"), label.replace("_", " "), clean_text(label)):
         if name in tree.position:
@@ -158,7 +158,7 @@ class Traits:
     @property
     def columns(self) -> list[str]:
         """The column of the table that each feature comes from."""
-        known = {name: one.column for one in self.sources for name in one.features}
+        known = {name: source.column for source in self.sources for name in source.features}
         return [known[str(name)] for name in self.X.columns]
 
 
@@ -176,16 +176,18 @@ def read_traits(
     frame = named_frame(as_frame(table))
     cells, target = find_column(frame, target)
     matched = match_rows(frame, tree, tip, target)
-    dropped = tuple(dict.fromkeys(find_column(frame, one)[1] for one in drop))
+    dropped = tuple(dict.fromkeys(find_column(frame, column)[1] for column in drop))
     gone = {target, matched.column, *dropped}
-    if features is not None and (both := gone & {find_column(frame, one)[1] for one in features}):
+    if features is not None and (
+        both := gone & {find_column(frame, feature)[1] for feature in features}
+    ):
         raise InvalidInputError(
             f"{sorted(both)[0]!r} is the target, names the tips or is dropped, so that it cannot "
             "be a feature."
         )
     inside = frame.iloc[matched.rows]
     values = _target(cells.iloc[matched.rows], target)
-    others = inside[[one for one in frame.columns if one not in gone]]
+    others = inside[[column for column in frame.columns if column not in gone]]
     columns = choose_features(others, ~np.isnan(values), features)
     found = _traits(tree, target, matched, values, columns, chosen=features is not None)
     n_rows, n_columns = frame.shape
@@ -285,13 +287,13 @@ def _traits(
         n_columns=0,
         n_tips=tree.n_tips,
         n_fitted=int(fitted.sum()),
-        features=tuple(_feature(X, one) for one in X.columns),
+        features=tuple(_feature(X, column) for column in X.columns),
         coded=columns.coded,
         left_out=(*left_out, *flat),
         redundant=redundant_columns(X),
-        alike=tuple(str(one) for one in X.columns if abs(X[one].corr(y)) > _THE_SAME),
+        alike=tuple(str(column) for column in X.columns if abs(X[column].corr(y)) > _THE_SAME),
         n_completed=int(filled.any(axis=1).sum()),
-        completed=_counted(filled),
+        completed=_count_cells(filled),
         **_matching(matched),
         **_spread(values[known]),
         **_gaps(rows),
@@ -303,7 +305,7 @@ def _traits(
         y=y,
         new=numbers[complete & ~known],
         table=table,
-        sources=_kept_sources(columns.sources, [str(one) for one in X.columns]),
+        sources=_kept_sources(columns.sources, [str(column) for column in X.columns]),
         clade=_descendants(tree, small.tip_names),
     )
 
@@ -313,10 +315,10 @@ def _kept_sources(
 ) -> tuple[FeatureSource, ...]:
     """Return the columns of which features are left, with these features alone."""
     left = (
-        replace(one, features=tuple(name for name in one.features if name in features))
-        for one in sources
+        replace(source, features=tuple(name for name in source.features if name in features))
+        for source in sources
     )
-    return tuple(one for one in left if one.features)
+    return tuple(source for source in left if source.features)
 
 
 def _descendants(tree: Tree, names: Sequence[str]) -> Tree:
@@ -366,10 +368,12 @@ def _spread(values: Array) -> dict[str, Any]:
 def _without_flat(numbers: "pd.DataFrame", fitted: Mask) -> tuple["pd.DataFrame", list[LeftOut]]:
     """Leave out columns that are constant among the rows that are left."""
     here = numbers[fitted]
-    flat = [one for one in numbers.columns if len(here) and here[one].nunique() < 2]
+    flat = [column for column in numbers.columns if len(here) and here[column].nunique() < 2]
     reasons = [
-        LeftOut(column=str(one), reason="constant", value=number_label(float(here[one].iloc[0])))
-        for one in flat
+        LeftOut(
+            column=str(column), reason="constant", value=number_label(float(here[column].iloc[0]))
+        )
+        for column in flat
     ]
     return numbers.drop(columns=flat), reasons
 
@@ -380,14 +384,14 @@ def _gaps(rows: _Rows) -> dict[str, Any]:
     return {
         "n_incomplete": int(lacking.sum()),
         "incomplete": tuple(rows.named(lacking)),
-        "gaps": _counted(rows.numbers[lacking].isna()),
+        "gaps": _count_cells(rows.numbers[lacking].isna()),
         "n_unpredictable": int((~rows.known & ~rows.complete).sum()),
     }
 
 
-def _counted(cells: "pd.DataFrame") -> tuple[tuple[str, int], ...]:
+def _count_cells(cells: "pd.DataFrame") -> tuple[tuple[str, int], ...]:
     """Return columns in which a cell is marked, and how many are, the most first."""
-    counts = [(str(one), int(n)) for one, n in cells.sum(axis=0).items() if n]
+    counts = [(str(column), int(n)) for column, n in cells.sum(axis=0).items() if n]
     return tuple(sorted(counts, key=lambda pair: -pair[1]))
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from parsimon.structures import Claim, _best_first, find_structures, merged, posterior, steady
-from parsimon.structures._sets import StandIns, find_stand_ins
-from parsimon.structures.claims import CERTAIN, say_sets
+from parsimon.structures.claims import CERTAIN, StandIns, find_stand_ins, say_sets
 
 
 def _sets(weights: dict[str, float], d: int = 6):
@@ -18,7 +17,7 @@ def _sets(weights: dict[str, float], d: int = 6):
     variables = np.zeros(d)
     for one, chance in zip(held, chances, strict=True):
         variables[list(one)] += chance
-    return find_stand_ins(held, chances, variables, CERTAIN), held, chances, variables
+    return find_stand_ins(held, chances, variables), held, chances, variables
 
 
 def test_copies_are_one_set():

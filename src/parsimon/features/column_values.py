@@ -1,17 +1,104 @@
-"""How large an expression can become in given ranges of its columns, by interval arithmetic.
+"""The columns that formulas make of a table, each computed once, and how large they can become.
 
-`bounds` never promises too much: the true values lie inside. A column that occurs twice counts as
-two that vary freely, so the bounds may be wider than the truth (Moore 1966).
+`bounds` never promises too much: the true values lie inside, by interval arithmetic. A column that
+occurs twice counts as two that vary freely, so the bounds may be wider than the truth (Moore 1966).
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from parsimon._checks import did_you_mean
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.features.expressions import Expression, number_of
-from parsimon.features.operations import LARGEST, OwnFunction
+from parsimon.features.operations import (
+    EXTREMES,
+    LARGEST,
+    UNARY,
+    OwnFunction,
+    clip_values,
+    whole_power,
+)
+
+
+class ColumnCache:
+    """The columns of a table, and of every expression that was asked for, each computed once.
+
+    Parameters
+    ----------
+    columns : mapping of str to array-like of shape (n,)
+
+    Attributes
+    ----------
+    n_computed : int
+        Operations on whole columns so far.
+
+    Examples
+    --------
+    >>> from parsimon.features import apply
+    >>> x = Expression.column("x")
+    >>> table = ColumnCache({"x": [1.0, 2.0]})
+    >>> table.values(apply("exp", x) + apply("exp", x) ** 2).round(2)
+    array([10.11, 61.99])
+    """
+
+    def __init__(self, columns: Mapping[str, Any]) -> None:
+        self._columns = {name: np.asarray(c, dtype=np.float64) for name, c in columns.items()}
+        self._shape = next(iter(self._columns.values())).shape if self._columns else ()
+        self._known: dict[Expression, Array] = {}
+        self.n_computed = 0
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def values(self, expression: Expression) -> Array:
+        """Return the column of an expression, read-only, shape (n,)."""
+        found = self._known.get(expression)
+        if found is None:
+            with np.errstate(all="ignore"):
+                found = np.array(np.broadcast_to(self._compute(expression), self._shape))
+            found.flags.writeable = False
+            self._known[expression] = found
+        return found
+
+    def matrix(self, expressions: Iterable[Expression]) -> Array:
+        """Return the columns of some expressions side by side, shape (n, k)."""
+        columns = [self.values(expression) for expression in expressions]
+        return np.column_stack(columns) if columns else np.empty((*self._shape, 0))
+
+    def forget(self, kept: Iterable[Expression]) -> None:
+        """Forget all but the columns of these expressions."""
+        self._known = {each: self._known[each] for each in kept if each in self._known}
+
+    def _compute(self, expression: Expression) -> Array:
+        kind = expression.operation
+        if kind == "column":
+            return self._column(str(expression.value))
+        if kind == "number":
+            return np.array(number_of(expression))
+        self.n_computed += 1
+        given = [self.values(argument) for argument in expression.arguments]
+        if kind == "power":
+            return whole_power(given[0], int(expression.value))  # type: ignore[arg-type]
+        if kind in UNARY:
+            return clip_values(UNARY[kind](given[0]))
+        if isinstance(expression.value, OwnFunction):
+            return clip_values(np.asarray(expression.value.compute(*given), dtype=np.float64))
+        operation = {"sum": np.add, "product": np.multiply}.get(kind) or EXTREMES[kind]
+        total = given[0]
+        for column in given[1:]:
+            total = clip_values(operation(total, column))
+        return total
+
+    def _column(self, name: str) -> Array:
+        if name not in self._columns:
+            raise InvalidInputError(
+                f"There is no column {name!r} in the table.{did_you_mean(name, self._columns)}"
+            )
+        return self._columns[name]
 
 
 class ValueRange(NamedTuple):
@@ -72,7 +159,7 @@ def bounds(expression: Expression, ranges: Mapping[str, tuple[float, float]]) ->
         found = _own(expression.value, inside)
     else:
         found = _MANY[kind](inside)
-    return ValueRange(found.lower, found.upper, found.is_defined and is_defined)
+    return found._replace(is_defined=found.is_defined and is_defined)
 
 
 def widened_ranges(
@@ -95,10 +182,6 @@ def widened_ranges(
             above = min(above, upper / 2)
         ranges[name] = below, above
     return ranges
-
-
-def _sum(inside: Sequence[ValueRange]) -> ValueRange:
-    return ValueRange(sum(each.lower for each in inside), sum(each.upper for each in inside))
 
 
 def _times(a: float, b: float) -> float:
@@ -136,22 +219,22 @@ def _power(base: ValueRange, exponent: int) -> ValueRange:
     return ValueRange(min(ends), max(ends))
 
 
-def _exp(inside: ValueRange) -> ValueRange:
-    lower, upper = (math.exp(v) if v < 700 else math.inf for v in inside[:2])
-    return ValueRange(lower, upper)
+def _grow(function: Callable[[float], float]) -> Callable[[ValueRange], ValueRange]:
+    """Return the bounds of a function that never falls."""
+    return lambda inside: ValueRange(float(function(inside.lower)), float(function(inside.upper)))
 
 
 def _log(inside: ValueRange) -> ValueRange:
     if inside.lower <= 0:
         return ValueRange(-math.inf, math.inf, is_defined=False)
-    return ValueRange(math.log(inside.lower), math.log(inside.upper))
+    return _grow(math.log)(inside)
 
 
 def _sqrt(inside: ValueRange) -> ValueRange:
     if inside.lower < 0:
         most = math.sqrt(max(-inside.lower, abs(inside.upper)))
         return ValueRange(0.0, most, is_defined=False)
-    return ValueRange(math.sqrt(inside.lower), math.sqrt(inside.upper))
+    return _grow(math.sqrt)(inside)
 
 
 def _abs(inside: ValueRange) -> ValueRange:
@@ -183,12 +266,7 @@ def _cos(inside: ValueRange) -> ValueRange:
 def _tan(inside: ValueRange) -> ValueRange:
     if _contains(inside, math.pi / 2, math.pi):
         return ValueRange(-math.inf, math.inf, is_defined=False)
-    return ValueRange(math.tan(inside.lower), math.tan(inside.upper))
-
-
-def _sign(inside: ValueRange) -> ValueRange:
-    lower, upper = ((v > 0) - (v < 0) for v in inside[:2])
-    return ValueRange(float(lower), float(upper))
+    return _grow(math.tan)(inside)
 
 
 def _own(function: OwnFunction, inside: Sequence[ValueRange]) -> ValueRange:
@@ -200,17 +278,17 @@ def _own(function: OwnFunction, inside: Sequence[ValueRange]) -> ValueRange:
 
 _UNARY: Mapping[str, Callable[[ValueRange], ValueRange]] = {
     "sqrt": _sqrt,
-    "exp": _exp,
+    "exp": _grow(lambda v: math.exp(v) if v < 700 else math.inf),
     "log": _log,
     "sin": _sin,
     "cos": _cos,
     "tan": _tan,
-    "atan": lambda inside: ValueRange(math.atan(inside.lower), math.atan(inside.upper)),
+    "atan": _grow(math.atan),
     "abs": _abs,
-    "sign": _sign,
+    "sign": _grow(lambda v: (v > 0) - (v < 0)),
 }
 _MANY: Mapping[str, Callable[[Sequence[ValueRange]], ValueRange]] = {
-    "sum": _sum,
+    "sum": lambda inside: ValueRange(sum(b.lower for b in inside), sum(b.upper for b in inside)),
     "product": _product,
     "min": lambda inside: ValueRange(min(b.lower for b in inside), min(b.upper for b in inside)),
     "max": lambda inside: ValueRange(max(b.lower for b in inside), max(b.upper for b in inside)),

@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import log_loss
 
 from parsimon.features.series import SeriesExtractor
+from parsimon.features.series.series_model import chances, fit_chances, fold_outputs, kept_share
 from parsimon.features.series.tree_search import Targets
-from parsimon.features.series.trust import chances, fit_chances, fold_outputs, kept_share
 
 
 def test_true_chances_stay_as_they_are_and_bold_ones_are_mended():
