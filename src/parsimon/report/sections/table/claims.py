@@ -29,19 +29,19 @@ def suggested(claims: Claims) -> tuple[Claim, ...]:
     return tuple(one for one in claims if not one.certain and one.probability >= SUGGESTED)
 
 
+def sure_percent(probability: float) -> str:
+    """Return a probability in percent; nothing is said to be wholly certain."""
+    return percent(min(probability, _NEVER_ALL))
+
+
 def chance(claim: Claim) -> str:
-    """Return the probability of a claim in percent; nothing is said to be wholly certain."""
-    return percent(min(claim.probability, _NEVER_ALL))
-
-
-def said(claim: Claim) -> str:
-    """Return a claim with its probability."""
-    return f"{clean(claim.words)} ({chance(claim)})"
+    """Return the probability of a claim in percent."""
+    return sure_percent(claim.probability)
 
 
 def list_claims(claims: Claims) -> str:
     """Return claims with their probabilities in a row; their words may hold "and"."""
-    return "; ".join(said(one) for one in claims)
+    return "; ".join(f"{clean(claim.words)} ({chance(claim)})" for claim in claims)
 
 
 def shape_claim(scope: Scope, column: str) -> Claim | None:
@@ -85,12 +85,9 @@ def claimed_columns(claims: Claims) -> tuple[str, ...]:
 
 def columns_of(claims: Claims) -> tuple[str, ...]:
     """Return the columns that are claimed to matter, the surest first: by name, or in a set."""
-    found = sorted((one for one in claims if one.kind in ("variable", "set")), key=_surest_first)
+    found = [claim for claim in claims if claim.kind in ("variable", "set")]
+    found.sort(key=lambda claim: (claim.kind == "set", -claim.probability))
     return claimed_columns(found)
-
-
-def _surest_first(claim: Claim) -> tuple[bool, float]:
-    return claim.kind == "set", -claim.probability
 
 
 def subjects(claims: Claims) -> tuple[str, ...]:
@@ -163,17 +160,16 @@ def _with_shapes(claims: Claims) -> list[list[Claim]]:
 
 def certainties(claims: Claims) -> tuple[Sentence, ...]:
     """Return what is beyond doubt, a variable with its shape, each with its probability."""
-    return tuple(map(_certainty, _with_shapes(certain(claims))))
+    sentences = []
+    for group in _with_shapes(certain(claims)):
+        parts: list[Inline] = []
+        for claim in group:
+            parts += [", and " if parts else "", Strong(_begin(claim)), f" ({chance(claim)})"]
+        sentences.append((*parts, "."))
+    return tuple(sentences)
 
 
-def _certainty(group: Claims) -> Sentence:
-    parts: list[Inline] = []
-    for one in group:
-        parts += [", and " if parts else "", Strong(_begun(one)), f" ({chance(one)})"]
-    return (*parts, ".")
-
-
-def _begun(claim: Claim) -> str:
+def _begin(claim: Claim) -> str:
     """Return a claim that begins a sentence: with a capital letter unless a name comes first."""
     words = clean(claim.words)
     return opened(words) if claim.kind in ("set", "any") else words
@@ -184,16 +180,15 @@ def suggestions(claims: Claims, *, parts: bool) -> tuple[Sentence, ...]:
 
     `parts` says whether parts of the table were looked at.
     """
-    return tuple(_suggestion(group, parts) for group in _with_shapes(suggested(claims)))
-
-
-def _suggestion(group: Claims, parts: bool) -> str:
-    told = []
-    for one in group:
-        why = ", but parts of the table do not bear it out"
-        why = why if one.probability >= CERTAIN and parts else ""
-        told.append(f"{_begun(one)} ({chance(one)}{why})")
-    return f"{', and '.join(told)}."
+    why = ", but parts of the table do not bear it out" if parts else ""
+    return tuple(
+        ", and ".join(
+            f"{_begin(claim)} ({chance(claim)}{why if claim.probability >= CERTAIN else ''})"
+            for claim in group
+        )
+        + "."
+        for group in _with_shapes(suggested(claims))
+    )
 
 
 def nothing_shown(scope: Scope) -> str:
@@ -226,18 +221,17 @@ def pairs_sentence(scope: Scope) -> str:
     )
 
 
-def _is_used(scope: Scope, claim: Claim) -> bool:
-    """Return whether a model uses a column that a claim is about."""
-    return any(name in scope.used for name in claim.variables)
-
-
 def beyond_claims(scope: Scope) -> tuple[str, ...]:
     """Say where the model to use and the claims are not about the same columns."""
     claimed = claimed_columns(scope.claimed)
     if scope.guesses:
         return ()
     more = [name for name in scope.used if name not in claimed]
-    spared = [one for one in scope.claimed if one.kind != "set" or not _is_used(scope, one)]
+    spared = [
+        claim
+        for claim in scope.claimed
+        if claim.kind != "set" or not any(name in scope.used for name in claim.variables)
+    ]
     less = [name for name in claimed_columns(spared) if name not in scope.used]
     return (
         f"The model uses {named(more)}, not shown to matter." if more and not claimed else "",

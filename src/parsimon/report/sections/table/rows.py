@@ -12,6 +12,7 @@ from parsimon.report.sections._phrases import (
     DASH,
     clean,
     decimal,
+    inflect,
     joined,
     opened,
     percent,
@@ -43,7 +44,9 @@ def rows_explained(scope: Scope) -> Section | None:
     if checks.surprising:
         blocks.append(paragraph(_surprising(scope, checks.surprising)))
     if checks.influential:
-        blocks.append(paragraph(_influential(checks.influential)))
+        which = joined([f"{row.row:,}" for row in checks.influential[:_MOST_ROWS]])
+        many = "row" if len(checks.influential) == 1 else "rows"
+        blocks.append(paragraph(f"The model leans most on {many} {which}."))
     if not blocks:
         return None
     title = "What speaks for and against, row by row" if found else "Rows worth a look"
@@ -98,18 +101,19 @@ def _table(scope: Scope, found: Sequence[RowExplanation]) -> Table:
         tuple(name for name, _ in part.values) for one in found for part in one.parts
     )
     rows = [_part_row(found, key) for key in keys]
-    average = tuple(_score(scope, one.level) for one in found)
-    totals = tuple(
-        _score(scope, one.level + sum(part.contribution for part in one.parts)) for one in found
-    )
+    sums = [one.level + sum(part.contribution for part in one.parts) for one in found]
+
+    def score(value: float) -> str:
+        return short(value) if scope.numeric else decimal(value, 2)
+
     return Table(
         anchor=scope.anchor("table-rows"),
         caption="What speaks for (+) and against (−).",
         headings=(Heading(""), *(Heading(_row_title(scope, one)) for one in found)),
         rows=(
-            (Cell(f"the {found[0].compared_with} row"), *map(Cell, average)),
+            (Cell(f"the {found[0].compared_with} row"), *(Cell(score(one.level)) for one in found)),
             *rows,
-            (Cell("in all"), *(Cell(total, strong=True) for total in totals)),
+            (Cell("in all"), *(Cell(score(total), strong=True) for total in sums)),
         ),
         emphasised=(0,),
     )
@@ -148,32 +152,19 @@ def _part_row(found: Sequence[RowExplanation], key: tuple[str, ...]) -> tuple[Ce
             continue
         values = ", ".join(clean(value) for _, value in own[0].values)
         added = own[0].contribution
-        cells.append(Cell(f"{values}: {'+' if added >= 0 else ''}{_two(added)}", order=added))
+        size = decimal(added, 2) if abs(added) < 10 else short(added)
+        cells.append(Cell(f"{values}: {'+' if added >= 0 else ''}{size}", order=added))
     return tuple(cells)
-
-
-def _two(value: float) -> str:
-    return decimal(value, 2) if abs(value) < 10 else short(value)
-
-
-def _score(scope: Scope, value: float) -> str:
-    return short(value) if scope.numeric else decimal(value, 2)
 
 
 def _surprising(scope: Scope, rows: Sequence[RowFinding]) -> str:
     """Return which rows the model expects least."""
-    told = [f"{one.row:,}" for one in rows[:_MOST_ROWS]]
-    many = len(told) > 1
-    left = "" if scope.study.checks.source == "training rows" else ", predicted without them,"
-    if not many:
-        left = left.replace("them", "it")
-    return (
-        f"{'Rows' if many else 'Row'} {joined(told)}{left} surprise{'' if many else 's'} the model "
-        "most: slips of entry, or cases that the columns do not explain. Rows are counted from 1, "
-        "below the header."
+    which = [f"{row.row:,}" for row in rows[:_MOST_ROWS]]
+    seen = scope.study.checks.source == "training rows"
+    return inflect(
+        "[Row|Rows] {which}{left} [surprises|surprise] the model most: slips of entry, or cases "
+        "that the columns do not explain. Rows are counted from 1, below the header.",
+        len(which),
+        which=joined(which),
+        left="" if seen else f", predicted without {'it' if len(which) == 1 else 'them'},",
     )
-
-
-def _influential(rows: Sequence[RowFinding]) -> str:
-    which = joined([f"{one.row:,}" for one in rows[:_MOST_ROWS]])
-    return f"The model leans most on {'row' if len(rows) == 1 else 'rows'} {which}."

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from parsimon.report.document import Block, Cell, Explorer, Heading, Section, Table
-from parsimon.report.findings import Findings, ModelFinding
+from parsimon.report.findings import Findings, ModelFinding, SearchFindings
 from parsimon.report.sections._blocks import paragraph
 from parsimon.report.sections._features import formula_section
 from parsimon.report.sections._phrases import (
@@ -30,7 +30,7 @@ def kernel_search(scope: Scope) -> Iterator[Section]:
         scope.anchor("kernels"),
         "What the kernel search found",
         (
-            paragraph(_found(scope)),
+            paragraph(_find(scope, scope.study.search)),
             *_parts(scope),
             *scope.figures(scope.study.search.picture),
         ),
@@ -39,15 +39,12 @@ def kernel_search(scope: Scope) -> Iterator[Section]:
     )
 
 
-def _found(scope: Scope) -> str:
+def _find(scope: Scope, search: SearchFindings) -> str:
     """Return what the search took, of how many models."""
-    study, search = scope.study, scope.study.search
-    tried = (
-        "" if search is None else f"Of {count(search.n_candidates, 'model')} on {scope.searched}"
-    )
-    if not study.structure_found:
-        return f"{tried} none is shown to be better than a constant."
-    return f"{tried} it took {words_of(scope, study.model)}; its formula stands in the methods."
+    took = "none is shown to be better than a constant."
+    if scope.study.structure_found:
+        took = f"it took {words_of(scope, scope.study.model)}; its formula stands in the methods."
+    return f"Of {count(search.n_candidates, 'model')} on {scope.searched} {took}"
 
 
 def _parts(scope: Scope) -> tuple[Table, ...]:

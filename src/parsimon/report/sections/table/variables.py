@@ -34,6 +34,7 @@ from parsimon.report.sections.table.claims import (
     pairs_sentence,
     shape_claim,
     stand_ins,
+    sure_percent,
 )
 from parsimon.report.sections.table.scope import Scope, words_of
 
@@ -44,7 +45,6 @@ _MOST_LEVELS = 8
 _ALONE = 5.0
 # The probability from which on a direction is said.
 _SURE = 0.95
-_NEVER_ALL = 1 - 1e-9
 _MOST_ROWS = 30
 
 
@@ -53,7 +53,7 @@ def what_matters(scope: Scope) -> Section:
     shown = described_columns(scope)
     blocks: list[Block] = [paragraph("No column is claimed to matter.")]
     if shown:
-        blocks = [bullets(*(_told(scope, name) for name in shown))]
+        blocks = [bullets(*(_describe(scope, name) for name in shown))]
         blocks += [figure for name in shown for figure in effect_figures(scope, [name])]
     blocks += interactions(scope)
     if scope.columns:
@@ -67,7 +67,7 @@ def described_columns(scope: Scope) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*columns_of(scope.claimed), *used)))[:_MOST_SHOWN]
 
 
-def _told(scope: Scope, column: str) -> Sentence:
+def _describe(scope: Scope, column: str) -> Sentence:
     """Return what is said of a column: which way it acts, in what shape, how it is used.
 
     That it matters stands on the first screen.
@@ -88,7 +88,7 @@ def _told(scope: Scope, column: str) -> Sentence:
 def findings_of(scope: Scope, column: str) -> VariableFinding | None:
     """Return what the best variable of a column says alone."""
     own = [one for one in scope.study.variables if scope.column(one.variable.name) == column]
-    return min(own, key=lambda one: model_order(one), default=None)
+    return min(own, key=model_order, default=None)
 
 
 def model_order(one: VariableFinding) -> tuple[bool, float, float]:
@@ -122,9 +122,8 @@ def _shape_verdict(scope: Scope, column: str) -> str:
     claim = shape_claim(scope, column)
     if claim is None:
         return ""
-    form = _FORMS.get(claim.shape, clean(claim.words))
     sure = "Beyond doubt" if claim.certain else "Suggested"
-    return f"{sure}: {form} ({chance(claim)})."
+    return f"{sure}: {_FORMS.get(claim.shape, clean(claim.words))} ({chance(claim)})."
 
 
 def level_sentence(scope: Scope, levels: Sequence[LevelFinding]) -> str:
@@ -173,11 +172,6 @@ def _use(scope: Scope, column: str) -> str:
     return "The model does without it." if claimed and not used else ""
 
 
-def sureness_of(probability: float) -> str:
-    """Return a probability in percent; nothing is said to be wholly certain."""
-    return percent(min(probability, _NEVER_ALL))
-
-
 def direction(scope: Scope, found: EffectFinding) -> tuple[str, ...]:
     """Return which way the outcome goes with a column, and how sure that is."""
     if found.levels:
@@ -193,21 +187,21 @@ def direction(scope: Scope, found: EffectFinding) -> tuple[str, ...]:
     if found.falling > found.rising:
         way, sure = ("falls", found.falling)
     if found.way in ("rising", "falling"):
-        return (f"{outcome} {way} with it ({sureness_of(sure)} sure).",)
+        return (f"{outcome} {way} with it ({sure_percent(sure)} sure).",)
     if found.way == "periodic" and found.period is not None:
         days = " days" if variable is not None and variable.kind == "date" else ""
         return (f"{outcome} repeats along {name}, with a period of {number(found.period)}{days}.",)
     if found.way == "linear":
         size = _size(scope, found, variable)
         return (
-            f"{outcome} {way} with {name} along a straight line{size} ({sureness_of(sure)} sure).",
+            f"{outcome} {way} with {name} along a straight line{size} ({sure_percent(sure)} sure).",
         )
     if found.way == "turning":
         turn = (
             f"{outcome} turns with {name}{_between(scope, found, variable)}: it rises in one part "
-            f"and falls in another ({sureness_of(found.turning)} sure)."
+            f"and falls in another ({sure_percent(found.turning)} sure)."
         )
-        average = f"On average it {way} ({sureness_of(sure)} sure)."
+        average = f"On average it {way} ({sure_percent(sure)} sure)."
         return (turn, average) if sure >= _SURE else (turn,)
     return (f"Whether {scope.outcome} rises or falls with {name} is not clear.",)
 
@@ -248,7 +242,7 @@ def _indicator_direction(scope: Scope, found: EffectFinding, variable: Variable)
     if max(found.rising, found.falling) < _SURE:
         return f"Whether {what} is {more.split()[0]} or {less} in {rows} is not clear."
     way, sure = (more, found.rising) if found.rising >= found.falling else (less, found.falling)
-    return f"{opened(what)} is {way} in {rows} ({sureness_of(sure)} sure)."
+    return f"{opened(what)} is {way} in {rows} ({sure_percent(sure)} sure)."
 
 
 def _treatment(scope: Scope, kind: str, column: str) -> Treatment | None:
@@ -288,38 +282,28 @@ def column_table(scope: Scope) -> Table:
         key=lambda name: _column_order(scope, name),
     )
     more = len(columns) - _MOST_ROWS
-    alone: tuple[Heading, ...] = ()
+    headings = [
+        Heading("Column"),
+        Heading(
+            "Matters", numeric=True, help="Probability, beside the others; a dash: below one half."
+        ),
+    ]
     if known:
-        alone = (Heading("Explains alone", numeric=True, help="Share of the variance."),)
-        if not scope.numeric:
-            alone = (Heading("Wrong alone", numeric=True),)
-    worth: tuple[Heading, ...] = ()
+        alone = Heading("Explains alone", numeric=True, help="Share of the variance.")
+        headings.append(alone if scope.numeric else Heading("Wrong alone", numeric=True))
     if scope.findings.importance:
         what = "variance left" if scope.numeric else "wrong answers"
         meaning = f"Rise of the {what} on new rows if the column is shuffled: 95 % interval."
-        worth = (Heading("Worse if shuffled", numeric=True, help=meaning),)
+        headings.append(Heading("Worse if shuffled", numeric=True, help=meaning))
+    every = len(columns) == scope.findings.table.n_columns - 1
+    which = "All columns" if every else "The columns that the search used"
     return Table(
         anchor=scope.anchor("table-variables"),
-        caption=f"{_all_columns(scope, columns)}, the surest first.",
-        headings=(
-            Heading("Column"),
-            Heading(
-                "Matters",
-                numeric=True,
-                help="Probability, beside the others; a dash: below one half.",
-            ),
-            *alone,
-            *worth,
-        ),
+        caption=f"{which}, the surest first.",
+        headings=tuple(headings),
         rows=tuple(_column_row(scope, name) for name in columns[:_MOST_ROWS]),
         note=f"{count(more, 'further column')} left out." if more > 0 else "",
     )
-
-
-def _all_columns(scope: Scope, columns: Sequence[str]) -> str:
-    """Return what a table of these columns is of: all, or those that were looked at together."""
-    every = scope.findings.table.n_columns - 1
-    return "All columns" if len(columns) == every else "The columns that the search used"
 
 
 def _column_order(scope: Scope, column: str) -> tuple[float, tuple[bool, float, float]]:

@@ -1,5 +1,7 @@
 """What the tree says: how strongly the target follows it, and what the ancestors had."""
 
+import math
+
 from parsimon.report.document import Block, Cell, Heading, Section, Table
 from parsimon.report.findings import Interval
 from parsimon.report.findings.trait_findings import (
@@ -22,7 +24,6 @@ from parsimon.report.sections._blocks import (
     target_of,
     value_cell,
 )
-from parsimon.report.sections._blocks import note as set_apart
 from parsimon.report.sections._phrases import clean, count, decimal, p_value, short, within
 
 _SURE = 0.05
@@ -85,13 +86,19 @@ def signal_section(findings: TraitFindings) -> Section:
     target, signal = target_of(findings), findings.signal
     blocks: list[Block] = [
         paragraph(*signal_sentences(findings)),
-        paragraph(*_reading(findings)),
+        paragraph(
+            "Pagel's lambda is 0 if relatives are no more alike than others, and 1 if they are as "
+            "alike as Brownian motion along the branches makes them.",
+            "Blomberg's K is 1 on average under Brownian motion; it is less if relatives are less "
+            "alike than that, and greater if they are more.",
+            refer_to_figure(findings, "lambda", "shows how well each lambda explains the species"),
+        ),
         _table(findings),
         *figures(findings, "lambda"),
     ]
     if signal.n_species < _FEW:
         blocks.append(
-            set_apart(
+            note(
                 "caution",
                 f"{count(signal.n_species, 'species', 'species')} are few: lambda and K can hardly "
                 "separate a weak signal from none, and a lambda at the end of its range says "
@@ -152,31 +159,17 @@ def _table(findings: TraitFindings) -> Table:
         rows=(
             (
                 Cell("Pagel's lambda"),
-                number_cell(best.estimate, 3),
-                number_cell(best.low, 3),
-                number_cell(best.high, 3),
+                *(number_cell(value, 3) for value in (best.estimate, best.low, best.high)),
                 p_cell(signal.lambda_p_value),
             ),
             (
                 Cell("Blomberg's K"),
-                number_cell(signal.K, 3),
-                number_cell(float("nan")),
-                number_cell(float("nan")),
+                *(number_cell(value, 3) for value in (signal.K, math.nan, math.nan)),
                 p_cell(signal.K_p_value),
             ),
         ),
         note="Lambda is tested by its likelihood ratio, K by "
         f"{count(signal.n_permutations, 'permutation')} of the species.",
-    )
-
-
-def _reading(findings: TraitFindings) -> tuple[Sentence, ...]:
-    return (
-        "Pagel's lambda is 0 if relatives are no more alike than others, and 1 if they are as "
-        "alike as Brownian motion along the branches makes them.",
-        "Blomberg's K is 1 on average under Brownian motion; it is less if relatives are less "
-        "alike than that, and greater if they are more.",
-        refer_to_figure(findings, "lambda", "shows how well each lambda explains the species"),
     )
 
 
@@ -214,13 +207,7 @@ def ancestors_section(findings: TraitFindings) -> Section:
         _node_table(findings),
     ]
     if findings.signal.pagel_lambda.estimate < _NO_TREE:
-        blocks.insert(
-            1,
-            note(
-                "caution",
-                _near_zero(findings.signal.pagel_lambda),
-            ),
-        )
+        blocks.insert(1, note("caution", _near_zero(findings.signal.pagel_lambda)))
     return Section("ancestors", "Ancestors", tuple(blocks))
 
 
@@ -244,14 +231,13 @@ def _spread(findings: TraitFindings) -> tuple[str, ...]:
     table, root = findings.table, _way(findings, "lambda")
     if root is None:
         return ()
-    width = root.value.high - root.value.low
-    spread = table.target_maximum - table.target_minimum
-    if width > 0.5 * spread:
-        return (
-            "The interval is wide beside the species themselves, which go from "
-            f"{short(table.target_minimum)} to {short(table.target_maximum)}.",
-        )
-    return ()
+    low, high = table.target_minimum, table.target_maximum
+    if root.value.high - root.value.low <= 0.5 * (high - low):
+        return ()
+    return (
+        "The interval is wide beside the species themselves, which go from "
+        f"{short(low)} to {short(high)}.",
+    )
 
 
 def _root_table(findings: TraitFindings) -> Table:

@@ -28,6 +28,7 @@ from parsimon.report.sections._phrases import (
     clean,
     count,
     ends,
+    inflect,
     joined,
     opened,
     percent,
@@ -52,7 +53,7 @@ def error_sentences(findings: TraitFindings) -> tuple[str, ...]:
     if own is None or baseline is None or beside is None:
         return ()
     return (
-        f"For species of a clade that was not seen, {_called(findings)} is off by "
+        f"For species of a clade that was not seen, {SPOKEN[findings.model]} is off by "
         f"{within(own.rmse)}, as a root mean square; the mean of the other species is off by "
         f"{short(baseline.rmse.estimate)}.",
         _better(findings, own, baseline),
@@ -94,22 +95,19 @@ def error_section(findings: TraitFindings) -> Section:
         *figures(findings, "errors"),
         _table(findings, error),
         paragraph(*_compared(findings, error), *_covered(findings, error)),
-        bullets(*_meanings(error)),
+        bullets(
+            *(f"{opened(CALLED[one.model])}: {MEANING[one.model]}." for one in error.clades),
+        ),
         note("caution", _caution(findings, error)),
         *figures(findings, "predicted"),
     ]
     return Section("error", title, tuple(blocks))
 
 
-def _called(findings: TraitFindings) -> str:
-    return SPOKEN[findings.model]
-
-
 def _how(findings: TraitFindings, error: CladeError) -> tuple[Sentence, ...]:
-    n = findings.table.n_fitted
     return (
-        f"The tree was cut into clades, and the {n:,} species into {spelled(error.n_folds)} folds "
-        "of whole clades.",
+        f"The tree was cut into clades, and the {findings.table.n_fitted:,} species into "
+        f"{spelled(error.n_folds)} folds of whole clades.",
         "Each fold was predicted by models fitted to the others, so that none of these clades was "
         "ever on both sides.",
         (Reference("table-errors"), " has the errors; beside them are those of random folds."),
@@ -119,7 +117,7 @@ def _how(findings: TraitFindings, error: CladeError) -> tuple[Sentence, ...]:
 def _better(findings: TraitFindings, own: Judged, baseline: Judged) -> str:
     gap = baseline.difference
     if own.explained <= 0:
-        return f"{opened(_called(findings))} does no better than that mean."
+        return f"{opened(SPOKEN[findings.model])} does no better than that mean."
     said = f"That removes {percent(own.explained)} of the mean's squared error"
     if gap is not None and gap.low <= 0:
         return f"{said}, but the gain is not sure: the errors differ by {ends(gap)}."
@@ -179,21 +177,23 @@ def _leak(findings: TraitFindings, error: CladeError, beside: Judged) -> str:
 
 
 def _caution(findings: TraitFindings, error: CladeError) -> str:
+    leak = "can leak through the tree, though here that is not sure"
     if _leaks(findings, error):
-        return (
-            "Random folds leak through the tree: they leave close relatives of a species among "
-            "those that were fitted. For a species of a clade that is not in the table, trust the "
-            "errors of unseen clades."
+        leak = (
+            "leak through the tree: they leave close relatives of a species among those that were "
+            "fitted"
         )
     return (
-        "Random folds can leak through the tree, though here that is not sure. For a species of a "
-        "clade that is not in the table, trust the errors of unseen clades."
+        f"Random folds {leak}. For a species of a clade that is not in the table, trust the errors "
+        "of unseen clades."
     )
 
 
 def _table(findings: TraitFindings, error: CladeError) -> Table:
     order = sorted(error.clades, key=lambda one: one.rmse.estimate)
-    rows = tuple(_row(findings, error, one) for one in order)
+    not_judged = " ".join(
+        f"{opened(CALLED[model])} could not be judged: {reason}" for model, reason in error.failures
+    )
     return Table(
         anchor="table-errors",
         caption=f"Errors of {target_of(findings)} for species that were not fitted, the smallest "
@@ -206,41 +206,31 @@ def _table(findings: TraitFindings, error: CladeError) -> Table:
             Heading(
                 "Difference",
                 numeric=True,
-                help=f"RMSE minus that of {_called(findings)}, same folds; 95 % intervals, for "
-                "models other than the mean all together.",
+                help=f"RMSE minus that of {SPOKEN[findings.model]}, same folds; 95 % intervals, "
+                "for models other than the mean all together.",
             ),
             Heading("Coverage", numeric=True, help="Species inside their 95 % intervals."),
             Heading("Random RMSE", numeric=True, help="With random folds, which can leak."),
         ),
-        rows=rows,
+        rows=tuple(_row(findings, error, one) for one in order),
         emphasised=tuple(place for place, one in enumerate(order) if one.model == "mean"),
-        note=_failures(error),
+        note=not_judged,
     )
 
 
 def _row(findings: TraitFindings, error: CladeError, one: Judged) -> tuple[Cell, ...]:
-    beside = error.of(one.model, random=True)
+    own, beside = error.of(findings.model), error.of(one.model, random=True)
+    difference = Cell(DASH)
+    if one.difference is not None and own is not None:
+        difference = Cell("0", order=0.0) if _same(one, own) else ends_cell(one.difference)
     return (
         Cell(CALLED[one.model], strong=one.model == findings.model),
         value_cell(one.rmse.estimate),
         ends_cell(one.rmse),
         share_cell(one.explained),
-        _difference_cell(findings, error, one),
+        difference,
         Cell(DASH) if math.isnan(one.coverage) else Cell(percent_cell(one.coverage), one.coverage),
         Cell(DASH) if beside is None else value_cell(beside.rmse.estimate),
-    )
-
-
-def _difference_cell(findings: TraitFindings, error: CladeError, one: Judged) -> Cell:
-    own = error.of(findings.model)
-    if one.difference is None or own is None:
-        return Cell(DASH)
-    return Cell("0", order=0.0) if _same(one, own) else ends_cell(one.difference)
-
-
-def _failures(error: CladeError) -> str:
-    return " ".join(
-        f"{opened(CALLED[model])} could not be judged: {reason}" for model, reason in error.failures
     )
 
 
@@ -257,28 +247,21 @@ def _compared(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
         # What differs by rounding alone is not tested.
         sure = "better" if gap.high < 0 else "worse" if gap.low > 0 else "open"
         groups["same" if _same(one, lead) else sure].append(one)
-    own = _called(findings)
-    said = {
-        "same": ("makes", f"the same errors as {own}."),
-        "better": ("is", f"clearly better than {own}."),
-        "worse": ("is", f"clearly worse than {own}."),
-        "open": ("is", f"not clearly better or worse than {own}."),
+    own = SPOKEN[findings.model]
+    does = {
+        "same": "[makes|make] the same errors as",
+        "better": "[is|are] clearly better than",
+        "worse": "[is|are] clearly worse than",
+        "open": "[is|are] not clearly better or worse than",
     }
-    return tuple(
-        _about(models, *said[group]) for group, models in groups.items() if models
-    ) + _together(groups)
-
-
-def _about(models: list[Judged], verb: str, rest: str) -> str:
-    names = joined([SPOKEN[one.model] for one in models])
-    many = {"is": "are", "makes": "make"}
-    return f"{opened(names)} {verb if len(models) == 1 else many[verb]} {rest}"
-
-
-def _together(groups: dict[str, list[Judged]]) -> tuple[str, ...]:
-    if not (groups["better"] or groups["worse"]):
-        return ()
-    return ("This allows for the number of models compared (Bonferroni).",)
+    said = []
+    for group, models in groups.items():
+        if models:
+            names = opened(joined([SPOKEN[one.model] for one in models]))
+            said.append(f"{names} {inflect(does[group], len(models))} {own}.")
+    if groups["better"] or groups["worse"]:
+        said.append("This allows for the number of models compared (Bonferroni).")
+    return tuple(said)
 
 
 def _covered(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
@@ -286,7 +269,7 @@ def _covered(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
     if own is None or math.isnan(own.coverage):
         return ()
     said = (
-        f"Of the 95{NARROW}% intervals of {_called(findings)} for unseen clades, "
+        f"Of the 95{NARROW}% intervals of {SPOKEN[findings.model]} for unseen clades, "
         f"{percent(own.coverage)} hold the true value"
     )
     from scipy.stats import binom
@@ -296,10 +279,6 @@ def _covered(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
     if binom.cdf(round(own.coverage * n), n, 0.95) < _RARE:
         return (f"{said}: they are too narrow for a new clade.",)
     return (f"{said}.",)
-
-
-def _meanings(error: CladeError) -> tuple[str, ...]:
-    return tuple(f"{opened(CALLED[one.model])}: {MEANING[one.model]}." for one in error.clades)
 
 
 _MOST_ROWS = 40

@@ -26,6 +26,7 @@ from parsimon.report.sections._phrases import (
     clean,
     count,
     decimal,
+    inflect,
     joined,
     named,
     p_value,
@@ -53,7 +54,12 @@ def features_section(findings: TraitFindings) -> Section:
         *(set_apart("caution", said) for said in cautions if said),
         *figures(findings, "features"),
         _coefficients(findings),
-        paragraph(*_reading(findings)),
+        paragraph(
+            refer_to_figure(findings, "features", "shows the weights"),
+            "Features that go together can stand in for one another: that one is not kept does not "
+            f"mean that it has nothing to do with {target_of(findings)}, and none of this says "
+            "what causes what.",
+        ),
     ]
     return Section(
         "features",
@@ -79,12 +85,13 @@ def alike_sentence(findings: TraitFindings) -> str:
     alike = findings.table.alike
     if not alike:
         return ""
-    are = f"is nearly a linear function of {target_of(findings)}. Is it"
-    if len(alike) > 1:
-        are = f"are nearly linear functions of {target_of(findings)}. Are they"
-    return (
-        f"{named(alike)} {are} another form of it, or measured with it? Then leave "
-        f"{'it' if len(alike) == 1 else 'them'} out (--drop), or nothing is explained."
+    return inflect(
+        "{names} [is nearly a linear function|are nearly linear functions] of {target}. [Is it|Are "
+        "they] another form of it, or measured with it? Then leave [it|them] out (--drop), or "
+        "nothing is explained.",
+        len(alike),
+        names=named(alike),
+        target=target_of(findings),
     )
 
 
@@ -131,8 +138,9 @@ def squares_sentences(findings: TraitFindings) -> tuple[str, ...]:
             f"PGLS finds no feature that is clear of zero once all {n} are allowed for "
             "(p below 0.05 by Holm's rule).",
         )
-    names = joined([_with_sign(one) for one in _by_size(sure)], _NAMED + 3)
-    are = "is" if len(sure) == 1 else "are"
+    largest = sorted(sure, key=lambda one: -abs(one.t))
+    signs = [f"{clean(one.feature)} ({signed(one.estimate.estimate)})" for one in largest]
+    names, are = joined(signs, _NAMED + 3), "is" if len(sure) == 1 else "are"
     return (
         f"In PGLS {spelled(len(sure))} of {spelled(n, 'feature')} {are} clear of zero (p below "
         f"0.05 by Holm's rule): {names}.",
@@ -141,27 +149,15 @@ def squares_sentences(findings: TraitFindings) -> tuple[str, ...]:
 
 def _kept(found: PhyRvmFinding, n: int) -> str:
     m = len(found.weights)
-    names = joined([_weighted(one) for one in found.weights[:_NAMED]])
+    first = found.weights[:_NAMED]
+    names = joined([f"{clean(one.feature)} ({signed(one.weight.estimate)})" for one in first])
     if n == 1:
         return f"PhyRVM keeps the only feature: {names} for one standard deviation."
     part = f"{spelled(m)} of the {spelled(n, 'feature')}"
     if m == n:
         part = f"all {spelled(n, 'feature')}" if n > 2 else "both features"
-    if m <= _NAMED:
-        return f"PhyRVM keeps {part}: {names} for one standard deviation."
-    return f"PhyRVM keeps {part}, first of all {names} for one standard deviation."
-
-
-def _weighted(one: Weight) -> str:
-    return f"{clean(one.feature)} ({signed(one.weight.estimate)})"
-
-
-def _with_sign(one: Coefficient) -> str:
-    return f"{clean(one.feature)} ({signed(one.estimate.estimate)})"
-
-
-def _by_size(found: list[Coefficient]) -> list[Coefficient]:
-    return sorted(found, key=lambda one: -abs(one.t))
+    link = ":" if m <= _NAMED else ", first of all"
+    return f"PhyRVM keeps {part}{link} {names} for one standard deviation."
 
 
 def _steady(findings: TraitFindings, found: PhyRvmFinding) -> str:
@@ -256,17 +252,12 @@ def _square_cells(found: Coefficient | None) -> tuple[Cell, ...]:
     )
 
 
-def _reading(findings: TraitFindings) -> tuple[Sentence, ...]:
-    related = "Features that go together can stand in for one another"
-    return (
-        refer_to_figure(findings, "features", "shows the weights"),
-        f"{related}: that one is not kept does not mean that it has nothing to do with "
-        f"{target_of(findings)}, and none of this says what causes what.",
-    )
-
-
 def _side_by_side(findings: TraitFindings) -> Section:
-    rows = [row for row in (_phyrvm_row(findings.phyrvm), _pgls_row(findings.pgls)) if row]
+    rows = []
+    if findings.phyrvm is not None:
+        rows.append(_phyrvm_row(findings.phyrvm))
+    if findings.pgls is not None:
+        rows.append(_pgls_row(findings.pgls))
     blocks: list[Block] = [
         Table(
             anchor="table-regressions",
@@ -293,9 +284,7 @@ def _side_by_side(findings: TraitFindings) -> Section:
     return Section("side-by-side", "PhyRVM and PGLS side by side", tuple(blocks))
 
 
-def _phyrvm_row(found: PhyRvmFinding | None) -> tuple[Cell, ...]:
-    if found is None:
-        return ()
+def _phyrvm_row(found: PhyRvmFinding) -> tuple[Cell, ...]:
     return (
         Cell("PhyRVM"),
         count_cell(len(found.weights)),
@@ -308,9 +297,7 @@ def _phyrvm_row(found: PhyRvmFinding | None) -> tuple[Cell, ...]:
     )
 
 
-def _pgls_row(found: PglsFinding | None) -> tuple[Cell, ...]:
-    if found is None:
-        return ()
+def _pgls_row(found: PglsFinding) -> tuple[Cell, ...]:
     return (
         Cell("PGLS"),
         count_cell(len(found.coefficients)),
