@@ -9,18 +9,8 @@ from typing import NamedTuple
 from parsimon.evaluation.row_intervals import wilson
 from parsimon.report.document import Block, Cell, Code, Heading, Section, Table
 from parsimon.report.findings import Checks, Honest, Interval, OuterFold, Roc
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import Sentence, count_cell, note, number_cell, paragraph
-from parsimon.report.sections._phrases import (
-    NARROW,
-    clean,
-    count,
-    decimal,
-    joined,
-    opened,
-    percent,
-    share_range,
-    sureness,
-)
 from parsimon.report.sections.table.claims import about, certain, suggested
 from parsimon.report.sections.table.honesty import (
     calibration_fault,
@@ -127,10 +117,10 @@ def calibration_sentence(scope: Scope) -> str:
     start = "On rows never seen the" if checks.source == "outer folds" else "The"
     ends = ""
     if sure is not None:
-        ends = f", {sureness(sure)} {decimal(sure.low, 2)} to {decimal(sure.high, 2)}"
+        ends = f", {say.sureness(sure)} {say.decimal(sure.low, 2)} to {say.decimal(sure.high, 2)}"
     return (
-        f"{start} probabilities {fault}{more} (calibration slope {decimal(slope, 2)}{ends}, where "
-        "1 is right)."
+        f"{start} probabilities {fault}{more} (calibration slope {say.decimal(slope, 2)}{ends}, "
+        "where 1 is right)."
     )
 
 
@@ -139,16 +129,16 @@ def coverage_sentence(checks: Checks) -> str:
     if checks.coverage is None:
         return "The coverage of the intervals was not measured."
     sure = checks.coverage_interval
-    ends = "" if sure is None else f" ({sureness(sure)} of that share {share_range(sure)})"
-    judged = f", which is in keeping with 95{NARROW}%"
+    ends = "" if sure is None else f" ({say.sureness(sure)} of that share {say.share_range(sure)})"
+    judged = f", which is in keeping with 95{say.NARROW}%"
     little = "a little " if abs(checks.coverage - _NOMINAL) <= _LITTLE_SHARE else ""
     if sure is not None and sure.high < _NOMINAL:
         judged = f": they are {little}too narrow"
     elif sure is not None and sure.low > _NOMINAL:
         judged = f": they are {little}wider than they need be"
     return (
-        f"The 95{NARROW}% intervals of the predictions hold {percent(checks.coverage)} of the "
-        f"rows{ends}{judged}."
+        f"The 95{say.NARROW}% intervals of the predictions hold {say.percent(checks.coverage)} of "
+        f"the rows{ends}{judged}."
     )
 
 
@@ -190,14 +180,14 @@ def _count_again(scope: Scope, honest: Honest, claims: Sequence[Claim]) -> str:
         if times is not None:
             shape = claim.kind == "shape"
             groups.setdefault(times, []).append(
-                f"that {clean(claim.words)}" if shape else about(claim)
+                f"that {say.clean(claim.words)}" if shape else about(claim)
             )
     said = []
     for times, names in sorted(groups.items(), reverse=True):
         every = "both parts" if n == 2 else f"all {n} parts"
         parts = every if times == n else f"{times or 'none'} of {n} parts"
-        said.append(f"{joined(names)}{'' if said else ' came back'} on {parts}")
-    return joined(said)
+        said.append(f"{say.joined(names)}{'' if said else ' came back'} on {parts}")
+    return say.joined(said)
 
 
 def _times_again(scope: Scope, honest: Honest, claim: Claim) -> int | None:
@@ -214,7 +204,7 @@ def _times_again(scope: Scope, honest: Honest, claim: Claim) -> int | None:
 def _introduction(scope: Scope, honest: Honest) -> str:
     if scope.uses_guessing:
         return ""
-    again = f"Fitted again to {count(len(honest.folds), 'part')} of the table, it"
+    again = f"Fitted again to {say.count(len(honest.folds), 'part')} of the table, it"
     if scope.numeric:
         shares = [max(0.0, 1 - _share_left(fold)) for fold in honest.folds]
         return f"{again} explained {_range(shares)} of the variance of the rest."
@@ -230,14 +220,14 @@ def _share_left(fold: OuterFold) -> float:
 
 
 def _range(shares: Sequence[float]) -> str:
-    least, most = percent(min(shares)), percent(max(shares))
+    least, most = say.percent(min(shares)), say.percent(max(shares))
     return least if least == most else f"{least} to {most}"
 
 
 def _again(scope: Scope, honest: Honest) -> str:
     """Say how often the structure of the whole table, or none as there, was found again."""
-    n, words = len(honest.folds), clean(scope.study.model.words)
-    same = sum(clean(fold.words) == words for fold in honest.folds)
+    n, words = len(honest.folds), say.clean(scope.study.model.words)
+    same = sum(say.clean(fold.words) == words for fold in honest.folds)
     if scope.study.structure_found:
         if same == n:
             return "The same model was found on every part."
@@ -257,9 +247,9 @@ def _failures(honest: Honest) -> tuple[Sentence, ...]:
     missing = honest.n_planned - len(honest.folds)
     if missing <= 0 and not honest.failures:
         return ()
-    planned, verb = count(honest.n_planned, "planned fold"), "is" if missing == 1 else "are"
+    planned, verb = say.count(honest.n_planned, "planned fold"), "is" if missing == 1 else "are"
     first = f"{missing} of {planned} {verb} missing from these figures."
-    reasons = "; ".join(clean(why).rstrip(".") for why in honest.failures[:_MOST_FAILURES])
+    reasons = "; ".join(say.clean(why).rstrip(".") for why in honest.failures[:_MOST_FAILURES])
     return (first, f"The reasons given: {reasons}.") if honest.failures else (first,)
 
 
@@ -289,7 +279,7 @@ def how_to_use(scopes: tuple[Scope, ...]) -> Section:
 
 def _constant(scope: Scope) -> str:
     says = "the mean" if scope.numeric else "the shares of the classes"
-    why = opened(f"{scope.rows_seen} do not show that any column predicts it")
+    why = say.opened(f"{scope.rows_seen} do not show that any column predicts it")
     if scope.findings.claims or any(study.structure_found for study in scope.findings.studies):
         why = "No model is shown to predict better than guessing"
     return f"{why}, so that the saved model is a constant: for every row it predicts {says}."
@@ -304,9 +294,9 @@ def _thresholds(scope: Scope) -> tuple[Block, ...]:
         # A miss may then cost as many false alarms as there are rows for each of the rare class.
         costs = sorted({*_COSTS, float(f"{(1 - share) / max(share, 1e-9):.1g}")})
         rare = (
-            f"With so uneven classes few rows get there or nearly all do; from {percent(share)} "
-            f"on, the share of {scope.positive}, both classes weigh the same (--threshold "
-            f"{share:.2g})."
+            f"With so uneven classes few rows get there or nearly all do; from "
+            f"{say.percent(share)} on, the share of {scope.positive}, both classes weigh the same "
+            f"(--threshold {share:.2g})."
         )
     said = paragraph(
         f"It calls a row {scope.positive} from a probability of one half on.",
@@ -323,7 +313,7 @@ def _cost_table(scope: Scope, roc: Roc, costs: Sequence[float]) -> Table:
     for cost in costs:
         threshold = least_cost_threshold(cost)
         point = operating_point(roc, threshold)
-        alarms = f"{decimal(cost, 0 if cost > 1 else 1)} false alarms"
+        alarms = f"{say.decimal(cost, 0 if cost > 1 else 1)} false alarms"
         rows.append(
             (
                 Cell("1 false alarm" if cost == 1 else alarms, order=cost),
@@ -336,7 +326,7 @@ def _cost_table(scope: Scope, roc: Roc, costs: Sequence[float]) -> Table:
         )
     caption = "What thresholds do"
     if is_new:
-        positive = f"{count(roc.n_positive, 'row')} of {scope.positive}"
+        positive = f"{say.count(roc.n_positive, 'row')} of {scope.positive}"
         caption += f" on new rows: {positive}, {roc.n_negative:,} of {scope.negative}"
     return Table(
         anchor=scope.anchor("table-costs"),
@@ -355,16 +345,16 @@ def _cost_table(scope: Scope, roc: Roc, costs: Sequence[float]) -> Table:
 
 def _share_headings(title: str, whose: str, *, is_new: bool) -> tuple[Heading, ...]:
     share = Heading(title, numeric=True, help=f"Of the rows of {whose}.")
-    interval = Heading(f"95{NARROW}% interval", help="Of that share, on new rows.")
+    interval = Heading(f"95{say.NARROW}% interval", help="Of that share, on new rows.")
     return (share, interval) if is_new else (share,)
 
 
 def _share_cells(n: int, of: int, *, is_new: bool) -> tuple[Cell, ...]:
     """Return a share of the rows of a class and, of rows never seen, its interval (Wilson's)."""
     share = n / max(1, of)
-    cell = Cell(percent(share), order=share)
+    cell = Cell(say.percent(share), order=share)
     if not is_new:
         return (cell,)
     found = wilson(share, max(1, of), dependence=0.0)
     ends = Interval(estimate=share, low=found.low, high=found.high)
-    return cell, Cell(share_range(ends), order=found.low)
+    return cell, Cell(say.share_range(ends), order=found.low)

@@ -14,18 +14,9 @@ from parsimon.report.document import (
     Table,
 )
 from parsimon.report.findings import Joint
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import count_cell, paragraph
 from parsimon.report.sections._models import with_article
-from parsimon.report.sections._phrases import (
-    DASH,
-    clean,
-    count,
-    percent,
-    quoted,
-    share_range,
-    spelled,
-    sureness,
-)
 from parsimon.report.sections.table.claims import (
     beats_guessing,
     brief,
@@ -64,14 +55,14 @@ def all_classes(scopes: tuple[Scope, ...]) -> tuple[Block, ...]:
     where = "on new rows" if honest else "leave-one-out"
     figures = (
         KeyFigure(
-            percent(error.estimate),
+            say.percent(error.estimate),
             "honest error" if honest else "optimistic error",
-            f"{share_range(error)}, {where}",
+            f"{say.share_range(error)}, {where}",
         ),
         KeyFigure(
-            percent(joint.baseline_error.estimate), "guessing’s error", "the commonest class"
+            say.percent(joint.baseline_error.estimate), "guessing’s error", "the commonest class"
         ),
-        KeyFigure(n, "classes", f"{wrong:,} of {count(total, 'row')} mistaken"),
+        KeyFigure(n, "classes", f"{wrong:,} of {say.count(total, 'row')} mistaken"),
         size_figure(first),
     )
     return (
@@ -114,8 +105,9 @@ def joint_sentences(scope: Scope, joint: Joint) -> tuple[str, ...]:
     if scope.uses_guessing:
         return (
             "The model to use is guessing: on rows never seen, calling every row by the commonest "
-            f"class is wrong in {percent(joint.error.estimate)} of cases ({sureness(joint.error)} "
-            f"{share_range(joint.error)}).",
+            f"class is wrong in {say.percent(joint.error.estimate)} of cases "
+            f"({say.sureness(joint.error)} "
+            f"{say.share_range(joint.error)}).",
         )
     rows, honesty = "On rows never seen", ""
     if joint.source == "leave-one-out":
@@ -124,10 +116,11 @@ def joint_sentences(scope: Scope, joint: Joint) -> tuple[str, ...]:
     used = scope.findings.recommended
     whose = "" if used is None else f" by {with_article(used.name)}"
     return (
-        f"{rows}, the most probable of {spelled(len(joint.classes), 'class', 'classes')}{whose} is "
-        f"wrong in {percent(joint.error.estimate)} of cases ({sureness(joint.error)} "
-        f"{share_range(joint.error)}); guessing is wrong in "
-        f"{percent(joint.baseline_error.estimate)}.",
+        f"{rows}, the most probable of "
+        f"{say.spelled(len(joint.classes), 'class', 'classes')}{whose} is "
+        f"wrong in {say.percent(joint.error.estimate)} of cases ({say.sureness(joint.error)} "
+        f"{say.share_range(joint.error)}); guessing is wrong in "
+        f"{say.percent(joint.baseline_error.estimate)}.",
         honesty,
         _commonest_slip(joint),
     )
@@ -145,7 +138,8 @@ def _commonest_slip(joint: Joint) -> str:
         return "No class was taken for another."
     times = "once" if most == 1 else f"{most:,} times"
     return (
-        f"The commonest slip was to call {quoted(joint.classes[i])} {quoted(joint.classes[j])}, "
+        f"The commonest slip was to call {say.quoted(joint.classes[i])} "
+        f"{say.quoted(joint.classes[j])}, "
         f"{times}."
     )
 
@@ -156,11 +150,11 @@ def _confusion(scope: Scope, joint: Joint) -> Table:
         caption=f"Who is mistaken for whom: rows of {scope.target}, and what they were called.",
         headings=(
             Heading("Truly / called"),
-            *(Heading(clean(label), numeric=True) for label in joint.classes),
+            *(Heading(say.clean(label), numeric=True) for label in joint.classes),
         ),
         rows=tuple(
             (
-                Cell(clean(label)),
+                Cell(say.clean(label)),
                 *(replace(count_cell(n), strong=k == place) for k, n in enumerate(row)),
             )
             for place, (label, row) in enumerate(zip(joint.classes, joint.confusion, strict=True))
@@ -190,7 +184,7 @@ def _class_row(scope: Scope) -> tuple[Cell, ...]:
     if study.honest is not None:
         wrong, guessing = study.honest.error.estimate, study.honest.baseline_error.estimate
     return (
-        Cell(clean(study.positive)),
+        Cell(say.clean(study.positive)),
         count_cell(study.n_positive),
         _share(wrong),
         _share(guessing),
@@ -200,4 +194,4 @@ def _class_row(scope: Scope) -> tuple[Cell, ...]:
 
 
 def _share(share: float) -> Cell:
-    return Cell(DASH) if math.isnan(share) else Cell(percent(share), order=share)
+    return Cell(say.DASH) if math.isnan(share) else Cell(say.percent(share), order=share)

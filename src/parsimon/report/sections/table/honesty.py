@@ -10,30 +10,15 @@ from dataclasses import replace
 
 from parsimon.report.document import Code, KeyFigure, Strong
 from parsimon.report.findings import Checks, Decision, Honest, Interval
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import Sentence
 from parsimon.report.sections._models import explained_share, the, with_article
-from parsimon.report.sections._phrases import (
-    DASH,
-    NARROW,
-    count,
-    decimal,
-    ends,
-    number_range,
-    opened,
-    percent,
-    percent_range,
-    points,
-    share_range,
-    short,
-    sureness,
-    within,
-)
 from parsimon.report.sections.table.claims import certain, certain_words
 from parsimon.report.sections.table.scope import Scope, misses, why_no_outer_folds
 
 # A slope that is surely off by no more than this is off a little.
 _LITTLE_SLOPE = 0.1
-_HALF = f"guessing has 50{NARROW}%"
+_HALF = f"guessing has 50{say.NARROW}%"
 
 
 def key_figures(scope: Scope) -> tuple[KeyFigure, ...]:
@@ -42,9 +27,9 @@ def key_figures(scope: Scope) -> tuple[KeyFigure, ...]:
     if honest is None:
         return (*_optimistic(scope), *_area(scope), size)
     error = honest.error
-    seen = f"{share_range(error)}, on new rows"
+    seen = f"{say.share_range(error)}, on new rows"
     if scope.uses_guessing:
-        own = KeyFigure(percent(error.estimate), "honest error", f"of guessing; {seen}")
+        own = KeyFigure(say.percent(error.estimate), "honest error", f"of guessing; {seen}")
         if scope.numeric:
             own = replace(
                 _number_figures(honest)[0], detail="root mean square of guessing, on new rows"
@@ -54,7 +39,7 @@ def key_figures(scope: Scope) -> tuple[KeyFigure, ...]:
         return _rare_figures(scope, honest)
     if scope.numeric:
         return (*_number_figures(honest), size)
-    own = KeyFigure(percent(error.estimate), "honest error", seen)
+    own = KeyFigure(say.percent(error.estimate), "honest error", seen)
     return (own, _guessing(scope, honest.baseline_error.estimate), *_area(scope), size)
 
 
@@ -62,21 +47,21 @@ def _rare_figures(scope: Scope, honest: Honest) -> tuple[KeyFigure, ...]:
     """Return AUC, average precision, balanced error and, of a rare class, what is found of it."""
     figures = []
     if honest.auc is not None:
-        area = f"{number_range(honest.auc)}, on new rows"
+        area = f"{say.number_range(honest.auc)}, on new rows"
         figures.append(KeyFigure(f"{honest.auc.estimate:.3f}", "AUC", area))
     shares: list[tuple[Interval | None, str, str]] = [
-        (honest.average_precision, "average precision", f"guessing has {percent(scope.share)}")
+        (honest.average_precision, "average precision", f"guessing has {say.percent(scope.share)}")
     ]
     at = honest.at_base_rate
     if at is not None:
         shares.append((at.balanced_error, "balanced error", _HALF))
         right = "no row was called so"
         if at.precision is not None:
-            right = f"{percent(at.precision.estimate)} of calls are right"
+            right = f"{say.percent(at.precision.estimate)} of calls are right"
         if scope.positive_is_rare:
             shares.append((at.recall, f"of {scope.positive} found", right))
     figures += [
-        KeyFigure(percent(share.estimate), label, f"{share_range(share)}; {also}")
+        KeyFigure(say.percent(share.estimate), label, f"{say.share_range(share)}; {also}")
         for share, label, also in shares
         if share is not None
     ]
@@ -84,12 +69,12 @@ def _rare_figures(scope: Scope, honest: Honest) -> tuple[KeyFigure, ...]:
 
 
 def _guessing(scope: Scope, error: float) -> KeyFigure:
-    return KeyFigure(percent(error), "guessing’s error", _called(scope, error))
+    return KeyFigure(say.percent(error), "guessing’s error", _called(scope, error))
 
 
 def _called(scope: Scope, error: float) -> str:
     """Return what guessing does; of classes nearly even the commoner differs between parts."""
-    if percent(error) != percent(_rarer_share(scope)):
+    if say.percent(error) != say.percent(_rarer_share(scope)):
         return "calling each row what most other rows are"
     study = scope.study
     larger = scope.positive if study.n_positive > study.n_negative else scope.negative
@@ -103,12 +88,12 @@ def _rarer_share(scope: Scope) -> float:
 def _number_figures(honest: Honest) -> tuple[KeyFigure, ...]:
     guess = misses(honest, honest.baseline_error.estimate)
     share, known = explained_share(honest.error), not math.isnan(guess)
-    sure = f"; {ends(honest.miss)}" if honest.miss is not None and known else ""
-    own, explained = short(honest.root_mean_square), percent(max(0.0, share.estimate))
+    sure = f"; {say.ends(honest.miss)}" if honest.miss is not None and known else ""
+    own, explained = say.short(honest.root_mean_square), say.percent(max(0.0, share.estimate))
     return (
         KeyFigure(own, "typical miss", f"root mean square{sure}, on new rows"),
-        KeyFigure(short(guess) if known else DASH, "guessing’s miss", "always the mean"),
-        KeyFigure(explained, "of the variance explained", percent_range(share)),
+        KeyFigure(say.short(guess) if known else say.DASH, "guessing’s miss", "always the mean"),
+        KeyFigure(explained, "of the variance explained", say.percent_range(share)),
     )
 
 
@@ -121,7 +106,7 @@ def _optimistic(scope: Scope) -> tuple[KeyFigure, ...]:
     label, value = "optimistic error", own
     if scope.numeric:
         label, value = "of the variance explained (optimistic)", max(0.0, 1 - own)
-    return (KeyFigure(percent(value), label, "no honest error was measured"), *others)
+    return (KeyFigure(say.percent(value), label, "no honest error was measured"), *others)
 
 
 def _area(scope: Scope) -> tuple[KeyFigure, ...]:
@@ -132,7 +117,9 @@ def _area(scope: Scope) -> tuple[KeyFigure, ...]:
         auc, where = roc.auc, f", {scope.study.checks.source}"
     else:
         return ()
-    return (KeyFigure(f"{auc.estimate:.3f}", "AUC (guessing: 0.5)", f"{number_range(auc)}{where}"),)
+    return (
+        KeyFigure(f"{auc.estimate:.3f}", "AUC (guessing: 0.5)", f"{say.number_range(auc)}{where}"),
+    )
 
 
 def size_figure(scope: Scope) -> KeyFigure:
@@ -141,8 +128,10 @@ def size_figure(scope: Scope) -> KeyFigure:
     places = range(len(scope.findings.studies))
     used = {name for place in places for name in replace(scope, place=place).used}
     n = table.n_columns - 1
-    detail = f"{len(used)} of {count(n, 'column')} used" if used else "no column is used"
-    return KeyFigure(f"{table.n_rows_used:,}{NARROW}×{NARROW}{n:,}", "rows × columns", detail)
+    detail = f"{len(used)} of {say.count(n, 'column')} used" if used else "no column is used"
+    return KeyFigure(
+        f"{table.n_rows_used:,}{say.NARROW}×{say.NARROW}{n:,}", "rows × columns", detail
+    )
 
 
 def how_well(scope: Scope) -> str:
@@ -156,10 +145,10 @@ def how_well(scope: Scope) -> str:
     error = honest.error
     if leads_with_balance(scope) and honest.auc is not None:
         return (
-            f"{opened(scope.rare_class)} is rare; of two new rows, one of {scope.positive} and one "
-            f"of {scope.negative}, {who} gives the first the higher probability in "
-            f"{percent(honest.auc.estimate)} of cases ({sureness(honest.auc)} "
-            f"{percent_range(honest.auc)}), where {_HALF}."
+            f"{say.opened(scope.rare_class)} is rare; of two new rows, one of {scope.positive} and "
+            f"one of {scope.negative}, {who} gives the first the higher probability in "
+            f"{say.percent(honest.auc.estimate)} of cases ({say.sureness(honest.auc)} "
+            f"{say.percent_range(honest.auc)}), where {_HALF}."
         )
     doubt = ""
     if honest.gain.low <= 0:
@@ -167,19 +156,19 @@ def how_well(scope: Scope) -> str:
         doubt = ", which is better" if worse else ", and a gain over that is not proved"
     if not scope.numeric:
         return (
-            f"On rows never seen {who} is wrong in {percent(error.estimate)} of cases "
-            f"({sureness(error)} {share_range(error)}); guessing is wrong in "
-            f"{percent(honest.baseline_error.estimate)}{doubt}."
+            f"On rows never seen {who} is wrong in {say.percent(error.estimate)} of cases "
+            f"({say.sureness(error)} {say.share_range(error)}); guessing is wrong in "
+            f"{say.percent(honest.baseline_error.estimate)}{doubt}."
         )
     guess, share = misses(honest, honest.baseline_error.estimate), 1 - error.estimate
     sure, mean = "", ""
     if not math.isnan(guess):
-        mean = f" Predicting the mean is off by {short(guess)}{doubt}."
+        mean = f" Predicting the mean is off by {say.short(guess)}{doubt}."
         if honest.miss is not None:
-            sure = f", {sureness(honest.miss)} {ends(honest.miss)}"
-    explained = f"{percent(share)} of the variance is explained"
+            sure = f", {say.sureness(honest.miss)} {say.ends(honest.miss)}"
+    explained = f"{say.percent(share)} of the variance is explained"
     return (
-        f"On rows never seen {who} is off by {short(honest.root_mean_square)} on average (root "
+        f"On rows never seen {who} is off by {say.short(honest.root_mean_square)} on average (root "
         f"mean square{sure}); {explained if share > 0 else 'none of the variance is explained'}."
         f"{_heavy(honest)}{mean}"
     )
@@ -188,11 +177,11 @@ def how_well(scope: Scope) -> str:
 def _how_well_guessing(scope: Scope, honest: Honest) -> str:
     error = honest.error
     does = (
-        f"{_called(scope, error.estimate)} is wrong in {percent(error.estimate)} of cases "
-        f"({sureness(error)} {share_range(error)})"
+        f"{_called(scope, error.estimate)} is wrong in {say.percent(error.estimate)} of cases "
+        f"({say.sureness(error)} {say.share_range(error)})"
     )
     if scope.numeric:
-        off = short(honest.root_mean_square)
+        off = say.short(honest.root_mean_square)
         does = f"always predicting the mean is off by {off} on average (root mean square)"
     return f"The model to use is guessing: on rows never seen, {does}."
 
@@ -204,7 +193,7 @@ def _heavy(honest: Honest) -> str:
         return ""
     return (
         " A few rows make most of this miss, so that its interval may be too short; half of the "
-        f"rows are missed by less than {within(half)}."
+        f"rows are missed by less than {say.within(half)}."
     )
 
 
@@ -228,14 +217,16 @@ def rival_sentence(scope: Scope) -> str:
     if rival is None:
         return ""
     loss, least = rival.error.estimate, ours.error.estimate
-    size = f"is wrong in {percent(loss)}"
+    size = f"is wrong in {say.percent(loss)}"
     if scope.numeric:
-        size = f"is off by {short(misses(honest, rival.error.estimate))}"
+        size = f"is off by {say.short(misses(honest, rival.error.estimate))}"
     elif found.metric == "log loss" and not math.isnan(rival.log_loss + ours.log_loss):
         loss, least = rival.log_loss, ours.log_loss
-        size = f"has a log loss of {decimal(loss, 3)}, not {decimal(least, 3)}"
-        if decimal(loss, 3) == decimal(least, 3):
-            return f"Its best rival, {the(rival)}, has a log loss of {decimal(loss, 3)} as well."
+        size = f"has a log loss of {say.decimal(loss, 3)}, not {say.decimal(least, 3)}"
+        if say.decimal(loss, 3) == say.decimal(least, 3):
+            return (
+                f"Its best rival, {the(rival)}, has a log loss of {say.decimal(loss, 3)} as well."
+            )
     beside = "which is better" if loss < least else "which is worse"
     if loss == least or (rival.is_level and ours.is_level):
         beside = "which is no clear difference"
@@ -260,24 +251,24 @@ def gain_sentence(scope: Scope, honest: Honest) -> str:
     gain = honest.gain
     if gain.low == gain.high == 0:
         return "There is no gain over guessing."
-    size = points(gain.estimate)
+    size = say.points(gain.estimate)
     if scope.numeric:
-        size = f"{percent(abs(gain.estimate))} of the variance"
+        size = f"{say.percent(abs(gain.estimate))} of the variance"
     start = f"the gain over guessing is {size}"
     if round(gain.estimate, 3) <= 0:
         start = "there is no gain over guessing"
         start += f": the error is {size} higher" if round(gain.estimate, 3) else ""
     # A difference of two shares cannot be greater than all of them.
     cut = replace(gain, low=max(-1.0, gain.low), high=min(1.0, gain.high))
-    both = percent_range(cut).removesuffix(f"{NARROW}%")
+    both = say.percent_range(cut).removesuffix(f"{say.NARROW}%")
     if gain.low > 0:
-        return f"{opened(start)} ({sureness(gain)} {both}).{_owed(scope)}"
-    start = f"{start}; the {sureness(gain)} of the gain, {both},"
+        return f"{say.opened(start)} ({say.sureness(gain)} {both}).{_owed(scope)}"
+    start = f"{start}; the {say.sureness(gain)} of the gain, {both},"
     if gain.high < 0:
-        return opened(f"{start} is below zero throughout.")
+        return say.opened(f"{start} is below zero throughout.")
     sure = certain_words(scope)
     if not sure:
-        return opened(f"{start} includes zero, so that these rows do not prove a gain.")
+        return say.opened(f"{start} includes zero, so that these rows do not prove a gain.")
     wrong = "a smaller error" if scope.numeric else "fewer wrong answers"
     return (
         f"The rows show beyond doubt that {sure}, but do not prove that this gives "
@@ -306,9 +297,9 @@ def _believed(scope: Scope, honest: Honest) -> str:
     searched = scope.study.structure_found and scope.findings.recommended is None
     if math.isnan(error) or not searched:
         return ""
-    own = percent(error)
+    own = say.percent(error)
     if scope.numeric:
-        own = "nothing explained" if error >= 1 else f"{percent(1 - error)} explained"
+        own = "nothing explained" if error >= 1 else f"{say.percent(1 - error)} explained"
     start = f"On its own folds the search believed {own}"
     if round(error, 3) < round(honest.error.estimate, 3):
         return f"{start}, which is too good to be quoted."
@@ -351,49 +342,50 @@ def rare_sentences(scope: Scope, honest: Honest) -> tuple[str, ...]:
         n, common = study.n_negative, scope.positive
     total = study.n_positive + study.n_negative
     said = [
-        f"{scope.rare_class} is rare ({n:,} of {count(total, 'row')}, "
-        f"{percent(n / max(1, total))}): calling every row {common} is wrong in "
-        f"{percent(honest.baseline_error.estimate)} only, so that the share of wrong answers says "
-        "little here."
+        f"{scope.rare_class} is rare ({n:,} of {say.count(total, 'row')}, "
+        f"{say.percent(n / max(1, total))}): calling every row {common} is wrong in "
+        f"{say.percent(honest.baseline_error.estimate)} only, so that the share of wrong answers "
+        "says little here."
     ]
     if at is not None:
         said.append(
             f"On rows never seen, rows were called {scope.positive} from a probability of "
-            f"{percent(at.threshold)} on, their share among all: the balanced error, in which both "
-            f"classes weigh the same, is {_sure_share(at.balanced_error)}, and {_HALF}."
+            f"{say.percent(at.threshold)} on, their share among all: the balanced error, in which "
+            f"both classes weigh the same, is {_sure_share(at.balanced_error)}, and {_HALF}."
         )
         said += [_recall(scope, at)] * scope.positive_is_rare
     if average is not None:
         said.append(
-            f"Over all thresholds the precision is {percent(average.estimate)} on average (average "
-            f"precision, {sureness(average)} {share_range(average)}); guessing has "
-            f"{percent(scope.share)}."
+            f"Over all thresholds the precision is {say.percent(average.estimate)} on average "
+            f"(average precision, {say.sureness(average)} {say.share_range(average)}); guessing "
+            f"has {say.percent(scope.share)}."
         )
     return (*said, _log_loss(scope, honest), _at_half(scope, honest))
 
 
 def _sure_share(share: Interval) -> str:
-    return f"{percent(share.estimate)} ({sureness(share)} {share_range(share)})"
+    return f"{say.percent(share.estimate)} ({say.sureness(share)} {say.share_range(share)})"
 
 
 def _recall(scope: Scope, at: Decision) -> str:
     recall = (
-        f"It found {percent(at.recall.estimate)} of the rows of {scope.positive} (recall, "
-        f"{sureness(at.recall)} {share_range(at.recall)})"
+        f"It found {say.percent(at.recall.estimate)} of the rows of {scope.positive} (recall, "
+        f"{say.sureness(at.recall)} {say.share_range(at.recall)})"
     )
     if at.precision is None:
         return f"{recall}."
     return (
-        f"{recall}; of the {count(at.n_called, 'row')} that it called so, "
-        f"{percent(at.precision.estimate)} are {scope.positive} (precision, "
-        f"{sureness(at.precision)} {share_range(at.precision)})."
+        f"{recall}; of the {say.count(at.n_called, 'row')} that it called so, "
+        f"{say.percent(at.precision.estimate)} are {scope.positive} (precision, "
+        f"{say.sureness(at.precision)} {say.share_range(at.precision)})."
     )
 
 
 def _log_losses(honest: Honest) -> str:
     """Return the log loss beside that of guessing, for the inside of a sentence."""
     return (
-        f"log loss {decimal(honest.log_loss, 3)} against {decimal(honest.baseline_log_loss, 3)} "
+        f"log loss {say.decimal(honest.log_loss, 3)} against "
+        f"{say.decimal(honest.baseline_log_loss, 3)} "
         "for guessing"
     )
 
@@ -413,7 +405,9 @@ def _log_loss(scope: Scope, honest: Honest) -> str:
     if math.isnan(honest.log_loss + honest.baseline_log_loss):
         return ""
     gain = honest.log_loss_gain
-    interval = "" if gain is None else f"; {sureness(gain)} of the gain {number_range(gain)}"
+    interval = (
+        "" if gain is None else f"; {say.sureness(gain)} of the gain {say.number_range(gain)}"
+    )
     figures = f"({_log_losses(honest)}{interval})"
     better, sure = better_log_loss(honest), certain_words(scope)
     if better:
@@ -433,8 +427,8 @@ def _at_half(scope: Scope, honest: Honest) -> str:
     at = honest.at_half
     if at is None:
         return ""
-    called = f"{count(at.n_called, 'row')} {'is' if at.n_called == 1 else 'are'}"
+    called = f"{say.count(at.n_called, 'row')} {'is' if at.n_called == 1 else 'are'}"
     return (
         f"From a probability of one half on, {called if at.n_called else 'no row is'} called "
-        f"{scope.positive}, and {percent(at.error.estimate)} of all are wrong."
+        f"{scope.positive}, and {say.percent(at.error.estimate)} of all are wrong."
     )

@@ -7,19 +7,8 @@ from datetime import date, timedelta
 from parsimon.report.document import Block, Cell, Heading, Section, Strong, Table
 from parsimon.report.findings import InteractionFinding, Treatment, Variable, VariableFinding
 from parsimon.report.findings.shared_findings import EffectFinding, LevelFinding
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import Sentence, bullets, paragraph
-from parsimon.report.sections._phrases import (
-    DASH,
-    clean,
-    count,
-    joined,
-    named,
-    number,
-    opened,
-    percent,
-    percent_range,
-    short,
-)
 from parsimon.report.sections.table.claims import (
     chance,
     claimed_columns,
@@ -82,7 +71,9 @@ def _describe(scope: Scope, column: str) -> Sentence:
     if not is_claimed(column_claim(scope, column)):
         return paragraph(variable_verdict(scope, column), *told).parts
     first, *others = [one for one in told if one] or ["nothing more is known."]
-    return paragraph((Strong(clean(column)), f": {first[:1].lower()}{first[1:]}"), *others).parts
+    return paragraph(
+        (Strong(say.clean(column)), f": {first[:1].lower()}{first[1:]}"), *others
+    ).parts
 
 
 def findings_of(scope: Scope, column: str) -> VariableFinding | None:
@@ -103,15 +94,15 @@ def model_order(one: VariableFinding) -> tuple[bool, float, float]:
 
 def variable_verdict(scope: Scope, column: str) -> Sentence:
     """Return the one verdict on a column: what is claimed of it."""
-    claim, name = column_claim(scope, column), clean(column)
+    claim, name = column_claim(scope, column), say.clean(column)
     if claim is None or not is_claimed(claim):
-        rows, others = opened(scope.rows_seen), stand_ins(scope, column)
+        rows, others = say.opened(scope.rows_seen), stand_ins(scope, column)
         if others:
-            return f"{rows} do not show whether it is {name} that matters or {named(others)}."
+            return f"{rows} do not show whether it is {name} that matters or {say.named(others)}."
         return f"{rows} do not show that {name} matters beside the others."
     if claim.certain:
-        return (Strong(clean(claim.words)), f", beyond doubt ({chance(claim)}).")
-    return f"Suggested: {clean(claim.words)} ({chance(claim)}){held_back(scope, claim)}."
+        return (Strong(say.clean(claim.words)), f", beyond doubt ({chance(claim)}).")
+    return f"Suggested: {say.clean(claim.words)} ({chance(claim)}){held_back(scope, claim)}."
 
 
 _FORMS = {"linear": "along a line", "smooth": "in a curve", "periodic": "in a repeating pattern"}
@@ -123,21 +114,21 @@ def _shape_verdict(scope: Scope, column: str) -> str:
     if claim is None:
         return ""
     sure = "Beyond doubt" if claim.certain else "Suggested"
-    return f"{sure}: {_FORMS.get(claim.shape, clean(claim.words))} ({chance(claim)})."
+    return f"{sure}: {_FORMS.get(claim.shape, say.clean(claim.words))} ({chance(claim)})."
 
 
 def level_sentence(scope: Scope, levels: Sequence[LevelFinding]) -> str:
     """Return what was observed at the levels of a category, the most first."""
     order = sorted(levels, key=lambda one: -one.value.estimate)
-    value = short if scope.numeric else percent
+    value = say.short if scope.numeric else say.percent
     told = [
-        f"{value(one.value.estimate)} for {clean(one.level)} ({one.n_rows:,})"
+        f"{value(one.value.estimate)} for {say.clean(one.level)} ({one.n_rows:,})"
         for one in order[:_MOST_LEVELS]
     ]
     more = len(order) - len(told)
     rest = f"; {more} more in the picture" if more else ""
     what = f"Mean {scope.target}" if scope.numeric else f"Share of {scope.positive}"
-    return f"{what} (rows): {joined(told)}{rest}."
+    return f"{what} (rows): {say.joined(told)}{rest}."
 
 
 def _beside(scope: Scope, column: str, found: VariableFinding) -> str:
@@ -153,7 +144,7 @@ def _beside(scope: Scope, column: str, found: VariableFinding) -> str:
     if not alone or alike or not others:
         return ""
     rows = scope.rows_seen
-    return f"Alone it predicts; that it adds to {named(others)} {rows} do not show."
+    return f"Alone it predicts; that it adds to {say.named(others)} {rows} do not show."
 
 
 def predicts_alone(scope: Scope, found: VariableFinding) -> bool:
@@ -182,7 +173,7 @@ def direction(scope: Scope, found: EffectFinding) -> tuple[str, ...]:
     variable = _variable_of(scope, column)
     if variable is not None and variable.kind == "indicator":
         return (_indicator_direction(scope, found, variable),)
-    name, outcome = clean(column), opened(scope.outcome)
+    name, outcome = say.clean(column), say.opened(scope.outcome)
     way, sure = ("rises", found.rising)
     if found.falling > found.rising:
         way, sure = ("falls", found.falling)
@@ -190,7 +181,9 @@ def direction(scope: Scope, found: EffectFinding) -> tuple[str, ...]:
         return (f"{outcome} {way} with it ({sure_percent(sure)} sure).",)
     if found.way == "periodic" and found.period is not None:
         days = " days" if variable is not None and variable.kind == "date" else ""
-        return (f"{outcome} repeats along {name}, with a period of {number(found.period)}{days}.",)
+        return (
+            f"{outcome} repeats along {name}, with a period of {say.number(found.period)}{days}.",
+        )
     if found.way == "linear":
         size = _size(scope, found, variable)
         return (
@@ -218,7 +211,7 @@ def _joined_direction(scope: Scope, column: str) -> tuple[str, ...]:
     if not others:
         return ()
     verb = "depends" if any(one.certain for one in joins) else "may depend"
-    return (f"How {scope.outcome} goes with it {verb} on {named(tuple(others))}.",)
+    return (f"How {scope.outcome} goes with it {verb} on {say.named(tuple(others))}.",)
 
 
 def _between(scope: Scope, found: EffectFinding, variable: Variable | None) -> str:
@@ -232,7 +225,7 @@ def _size(scope: Scope, found: EffectFinding, variable: Variable | None) -> str:
     if not scope.numeric or found.slope is None:
         return ""
     unit = "day" if variable is not None and variable.kind == "date" else "unit"
-    return f", by {number(abs(found.slope))} for each {unit}"
+    return f", by {say.number(abs(found.slope))} for each {unit}"
 
 
 def _indicator_direction(scope: Scope, found: EffectFinding, variable: Variable) -> str:
@@ -242,7 +235,7 @@ def _indicator_direction(scope: Scope, found: EffectFinding, variable: Variable)
     if max(found.rising, found.falling) < _SURE:
         return f"Whether {what} is {more.split()[0]} or {less} in {rows} is not clear."
     way, sure = (more, found.rising) if found.rising >= found.falling else (less, found.falling)
-    return f"{opened(what)} is {way} in {rows} ({sure_percent(sure)} sure)."
+    return f"{say.opened(what)} is {way} in {rows} ({sure_percent(sure)} sure)."
 
 
 def _treatment(scope: Scope, kind: str, column: str) -> Treatment | None:
@@ -253,25 +246,25 @@ def _treatment(scope: Scope, kind: str, column: str) -> Treatment | None:
 
 def _rows_with(scope: Scope, variable: Variable) -> str:
     """Return the rows where an indicator is 1: "rows with sex = male"."""
-    name = clean(variable.name)
+    name = say.clean(variable.name)
     if name.endswith(" is missing"):
         return f"rows where {name}"
     if variable.name != variable.column:
         return f"rows with {name}"
     done = _treatment(scope, "column_boolean", variable.column)
-    return f"rows with {name} = {clean(done.value) if done is not None and done.value else 1}"
+    return f"rows with {name} = {say.clean(done.value) if done is not None and done.value else 1}"
 
 
 def _value(scope: Scope, variable: Variable, value: float) -> str:
     """Return a value of a variable; days are said as dates, as far as there are such dates."""
     done = _treatment(scope, "column_date", variable.column)
     if variable.kind != "date" or done is None:
-        return number(value)
+        return say.number(value)
     try:
         first = date.fromisoformat(done.value[:10])
         return (first + timedelta(days=math.floor(value))).isoformat()
     except (ValueError, OverflowError):
-        return number(value)
+        return say.number(value)
 
 
 def column_table(scope: Scope) -> Table:
@@ -302,7 +295,7 @@ def column_table(scope: Scope) -> Table:
         caption=f"{which}, the surest first.",
         headings=tuple(headings),
         rows=tuple(_column_row(scope, name) for name in columns[:_MOST_ROWS]),
-        note=f"{count(more, 'further column')} left out." if more > 0 else "",
+        note=f"{say.count(more, 'further column')} left out." if more > 0 else "",
     )
 
 
@@ -315,12 +308,12 @@ def _column_order(scope: Scope, column: str) -> tuple[float, tuple[bool, float, 
 
 def _column_row(scope: Scope, column: str) -> tuple[Cell, ...]:
     claim, found = column_claim(scope, column), findings_of(scope, column)
-    matters = Cell(DASH)
+    matters = Cell(say.DASH)
     if claim is not None and is_claimed(claim):
         text = chance(claim).replace("more than", ">")
         matters = Cell(text, order=claim.probability, strong=claim.certain)
     return (
-        Cell(clean(column)),
+        Cell(say.clean(column)),
         matters,
         *_alone_cells(scope, found),
         *_worth_cells(scope, column),
@@ -333,7 +326,7 @@ def _alone_cells(scope: Scope, found: VariableFinding | None) -> tuple[Cell, ...
         return ()
     error = math.nan if found is None else found.model.error
     share = max(0.0, 1 - error) if scope.numeric else error
-    return (Cell(DASH) if math.isnan(share) else Cell(percent(share), order=share),)
+    return (Cell(say.DASH) if math.isnan(share) else Cell(say.percent(share), order=share),)
 
 
 def _worth_cells(scope: Scope, column: str) -> tuple[Cell, ...]:
@@ -343,8 +336,8 @@ def _worth_cells(scope: Scope, column: str) -> tuple[Cell, ...]:
         return ()
     found = next((one.in_company for one in every if one.name == column), None)
     if found is None or math.isnan(found.estimate):
-        return (Cell(DASH),)
-    return (Cell(percent_range(found), order=found.estimate),)
+        return (Cell(say.DASH),)
+    return (Cell(say.percent_range(found), order=found.estimate),)
 
 
 def interactions(scope: Scope) -> tuple[Block, ...]:
@@ -378,7 +371,7 @@ def _none(scope: Scope) -> tuple[str, ...]:
         return ()
     if len(scope.columns) < 2:
         return ("There is one column only, so that there is nothing to interact with.",)
-    rows, built = opened(scope.rows_seen), _built_interaction(scope)
+    rows, built = say.opened(scope.rows_seen), _built_interaction(scope)
     if built:
         return (
             f"{rows} do not show whether columns interact: {built} is part of a model on this "
@@ -399,20 +392,22 @@ def _built_interaction(scope: Scope) -> str:
 def interaction_verdict(scope: Scope, columns: tuple[str, ...]) -> tuple[Sentence, ...]:
     """Return the one verdict on columns that act together: what is claimed of them."""
     if len(columns) == 1:
-        return (f"Both come from the column {clean(columns[0])}, so that no interaction is meant.",)
+        return (
+            f"Both come from the column {say.clean(columns[0])}, so that no interaction is meant.",
+        )
     if len(columns) > 2:
         return _several(scope, columns)
     claim = interaction_claim(scope, columns)
     if claim is None or not is_claimed(claim):
         known = "" if claim is None else f" ({chance(claim)})"
-        rows = opened(scope.rows_seen)
-        return (f"{rows} do not show that {named(columns)} interact{known}.",)
-    first, other = map(clean, columns)
+        rows = say.opened(scope.rows_seen)
+        return (f"{rows} do not show that {say.named(columns)} interact{known}.",)
+    first, other = map(say.clean, columns)
     how = f"how {scope.outcome} changes with {first} {{}} on {other}."
     if claim.certain:
-        words = Strong(clean(claim.words))
+        words = Strong(say.clean(claim.words))
         return ((words, f", beyond doubt ({chance(claim)}):"), how.format("depends"))
-    suggestion = f"A suggestion, not certain: {clean(claim.words)} ({chance(claim)}):"
+    suggestion = f"A suggestion, not certain: {say.clean(claim.words)} ({chance(claim)}):"
     return (suggestion, how.format("may depend"))
 
 
@@ -424,8 +419,8 @@ def _several(scope: Scope, columns: tuple[str, ...]) -> tuple[Sentence, ...]:
     sure = [one for one in claims if one.certain]
     perhaps = [one for one in claims if is_claimed(one) and not one.certain]
     if not sure and not perhaps:
-        rows = opened(scope.rows_seen)
-        return (f"{rows} do not show that any two of {named(columns)} interact.",)
+        rows = say.opened(scope.rows_seen)
+        return (f"{rows} do not show that any two of {say.named(columns)} interact.",)
     return (
         f"Beyond doubt, {list_claims(sure)}." if sure else "",
         f"It is a suggestion, not certain, that {list_claims(perhaps)}." if perhaps else "",
@@ -439,5 +434,5 @@ def _gain(scope: Scope, found: InteractionFinding) -> tuple[str, ...]:
     sum_has = f"If their effects only added up, the model {scope.does(additive)}"
     if round(found.gain, 3) == 0:
         return (f"{sum_has}, as much as with the interaction.",)
-    own = percent(max(0.0, 1 - error)) if scope.numeric else percent(error)
+    own = say.percent(max(0.0, 1 - error)) if scope.numeric else say.percent(error)
     return (f"{sum_has}; with the interaction, {own}.",)

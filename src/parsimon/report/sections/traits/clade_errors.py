@@ -11,6 +11,7 @@ from parsimon.report.findings.trait_findings import (
     Judged,
     TraitFindings,
 )
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import (
     Sentence,
     bullets,
@@ -21,21 +22,6 @@ from parsimon.report.sections._blocks import (
     share_cell,
     target_of,
     value_cell,
-)
-from parsimon.report.sections._phrases import (
-    DASH,
-    NARROW,
-    clean,
-    count,
-    ends,
-    inflect,
-    joined,
-    opened,
-    percent,
-    percent_cell,
-    short,
-    spelled,
-    within,
 )
 
 # Below this share of the error a difference is rounding; below this lambda the tree is not used.
@@ -54,8 +40,8 @@ def error_sentences(findings: TraitFindings) -> tuple[str, ...]:
         return ()
     return (
         f"For species of a clade that was not seen, {SPOKEN[findings.model]} is off by "
-        f"{within(own.rmse)}, as a root mean square; the mean of the other species is off by "
-        f"{short(baseline.rmse.estimate)}.",
+        f"{say.within(own.rmse)}, as a root mean square; the mean of the other species is off by "
+        f"{say.short(baseline.rmse.estimate)}.",
         _better(findings, own, baseline),
         _smallest(findings, error),
         _leak(findings, error, beside),
@@ -96,7 +82,7 @@ def error_section(findings: TraitFindings) -> Section:
         _table(findings, error),
         paragraph(*_compared(findings, error), *_covered(findings, error)),
         bullets(
-            *(f"{opened(CALLED[one.model])}: {MEANING[one.model]}." for one in error.clades),
+            *(f"{say.opened(CALLED[one.model])}: {MEANING[one.model]}." for one in error.clades),
         ),
         note("caution", _caution(findings, error)),
         *figures(findings, "predicted"),
@@ -107,7 +93,7 @@ def error_section(findings: TraitFindings) -> Section:
 def _how(findings: TraitFindings, error: CladeError) -> tuple[Sentence, ...]:
     return (
         f"The tree was cut into clades, and the {findings.table.n_fitted:,} species into "
-        f"{spelled(error.n_folds)} folds of whole clades.",
+        f"{say.spelled(error.n_folds)} folds of whole clades.",
         "Each fold was predicted by models fitted to the others, so that none of these clades was "
         "ever on both sides.",
         (Reference("table-errors"), " has the errors; beside them are those of random folds."),
@@ -117,10 +103,10 @@ def _how(findings: TraitFindings, error: CladeError) -> tuple[Sentence, ...]:
 def _better(findings: TraitFindings, own: Judged, baseline: Judged) -> str:
     gap = baseline.difference
     if own.explained <= 0:
-        return f"{opened(SPOKEN[findings.model])} does no better than that mean."
-    said = f"That removes {percent(own.explained)} of the mean's squared error"
+        return f"{say.opened(SPOKEN[findings.model])} does no better than that mean."
+    said = f"That removes {say.percent(own.explained)} of the mean's squared error"
     if gap is not None and gap.low <= 0:
-        return f"{said}, but the gain is not sure: the errors differ by {ends(gap)}."
+        return f"{said}, but the gain is not sure: the errors differ by {say.ends(gap)}."
     return f"{said}."
 
 
@@ -131,12 +117,12 @@ def _smallest(findings: TraitFindings, error: CladeError) -> str:
     # That the mean is better has been said.
     if best.model in (findings.model, "mean") or best.difference is None or own is None:
         return ""
-    if _same(best, own) or short(best.rmse.estimate) == short(own.rmse.estimate):
+    if _same(best, own) or say.short(best.rmse.estimate) == say.short(own.rmse.estimate):
         return ""
     clear = "clearly less" if best.difference.high < 0 else "not clearly less"
     return (
-        f"The smallest error, {short(best.rmse.estimate)}, is that of {SPOKEN[best.model]}: "
-        f"{clear} (difference {ends(best.difference)})."
+        f"The smallest error, {say.short(best.rmse.estimate)}, is that of {SPOKEN[best.model]}: "
+        f"{clear} (difference {say.ends(best.difference)})."
     )
 
 
@@ -162,7 +148,7 @@ def _lambda(findings: TraitFindings) -> float:
 
 
 def _leak(findings: TraitFindings, error: CladeError, beside: Judged) -> str:
-    value = short(beside.rmse.estimate)
+    value = say.short(beside.rmse.estimate)
     if _leaks(findings, error):
         return (
             f"Random folds would have said {value}, which is too good for a new clade: they leak "
@@ -172,7 +158,7 @@ def _leak(findings: TraitFindings, error: CladeError, beside: Judged) -> str:
         return f"Random folds say {value}, which is less, though lambda is near zero."
     return (
         f"Random folds say {value}; that they leak through the tree is not sure: the errors differ "
-        f"by {ends(error.leak)}."
+        f"by {say.ends(error.leak)}."
     )
 
 
@@ -192,7 +178,8 @@ def _caution(findings: TraitFindings, error: CladeError) -> str:
 def _table(findings: TraitFindings, error: CladeError) -> Table:
     order = sorted(error.clades, key=lambda one: one.rmse.estimate)
     not_judged = " ".join(
-        f"{opened(CALLED[model])} could not be judged: {reason}" for model, reason in error.failures
+        f"{say.opened(CALLED[model])} could not be judged: {reason}"
+        for model, reason in error.failures
     )
     return Table(
         anchor="table-errors",
@@ -220,7 +207,7 @@ def _table(findings: TraitFindings, error: CladeError) -> Table:
 
 def _row(findings: TraitFindings, error: CladeError, one: Judged) -> tuple[Cell, ...]:
     own, beside = error.of(findings.model), error.of(one.model, random=True)
-    difference = Cell(DASH)
+    difference = Cell(say.DASH)
     if one.difference is not None and own is not None:
         difference = Cell("0", order=0.0) if _same(one, own) else ends_cell(one.difference)
     return (
@@ -229,8 +216,10 @@ def _row(findings: TraitFindings, error: CladeError, one: Judged) -> tuple[Cell,
         ends_cell(one.rmse),
         share_cell(one.explained),
         difference,
-        Cell(DASH) if math.isnan(one.coverage) else Cell(percent_cell(one.coverage), one.coverage),
-        Cell(DASH) if beside is None else value_cell(beside.rmse.estimate),
+        Cell(say.DASH)
+        if math.isnan(one.coverage)
+        else Cell(say.percent_cell(one.coverage), one.coverage),
+        Cell(say.DASH) if beside is None else value_cell(beside.rmse.estimate),
     )
 
 
@@ -257,8 +246,8 @@ def _compared(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
     said = []
     for group, models in groups.items():
         if models:
-            names = opened(joined([SPOKEN[one.model] for one in models]))
-            said.append(f"{names} {inflect(does[group], len(models))} {own}.")
+            names = say.opened(say.joined([SPOKEN[one.model] for one in models]))
+            said.append(f"{names} {say.inflect(does[group], len(models))} {own}.")
     if groups["better"] or groups["worse"]:
         said.append("This allows for the number of models compared (Bonferroni).")
     return tuple(said)
@@ -269,8 +258,8 @@ def _covered(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
     if own is None or math.isnan(own.coverage):
         return ()
     said = (
-        f"Of the 95{NARROW}% intervals of {SPOKEN[findings.model]} for unseen clades, "
-        f"{percent(own.coverage)} hold the true value"
+        f"Of the 95{say.NARROW}% intervals of {SPOKEN[findings.model]} for unseen clades, "
+        f"{say.percent(own.coverage)} hold the true value"
     )
     from scipy.stats import binom
 
@@ -302,14 +291,15 @@ def _which(findings: TraitFindings) -> tuple[str, ...]:
     n, lacking = len(findings.predictions), findings.table.n_unpredictable
     every = n + lacking
     have = f"{'has' if every == 1 else 'have'} no {target_of(findings)}"
-    first = f"{count(every, 'species', 'species')} of the table {have}"
+    first = f"{say.count(every, 'species', 'species')} of the table {have}"
     known = "predicted from what is known about it and its relatives."
     if not lacking:
         return (f"{first}; {'it' if n == 1 else 'each'} is {known}",)
     too = f"{'lacks' if lacking == 1 else 'lack'} features too and"
     return (
-        f"{first}. {opened(spelled(n))} {'is' if n == 1 else 'are each'} {known}",
-        f"{opened(spelled(lacking))} {too} {'is' if lacking == 1 else 'are'} not predicted.",
+        f"{first}. {say.opened(say.spelled(n))} {'is' if n == 1 else 'are each'} {known}",
+        f"{say.opened(say.spelled(lacking))} {too} {'is' if lacking == 1 else 'are'} not "
+        "predicted.",
     )
 
 
@@ -318,7 +308,7 @@ def _predicted_species(findings: TraitFindings) -> Table:
     species = findings.predictions[:_MOST_ROWS]
     more = len(findings.predictions) - len(species)
     further = (
-        f"{count(more, 'further species', 'further species')} in the findings as data (--json)."
+        f"{say.count(more, 'further species', 'further species')} in the findings as data (--json)."
     )
     return Table(
         anchor="table-predictions",
@@ -330,7 +320,7 @@ def _predicted_species(findings: TraitFindings) -> Table:
             Heading("Interval", numeric=True, help="95 %."),
         ),
         rows=tuple(
-            (Cell(clean(one.tip)), value_cell(one.predicted.estimate), ends_cell(one.predicted))
+            (Cell(say.clean(one.tip)), value_cell(one.predicted.estimate), ends_cell(one.predicted))
             for one in species
         ),
         note=further if more else "",

@@ -9,6 +9,7 @@ from parsimon.report.findings.trait_findings import (
     TraitFindings,
     Weight,
 )
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import (
     Sentence,
     count_cell,
@@ -21,21 +22,6 @@ from parsimon.report.sections._blocks import (
     value_cell,
 )
 from parsimon.report.sections._blocks import note as set_apart
-from parsimon.report.sections._phrases import (
-    DASH,
-    clean,
-    count,
-    decimal,
-    inflect,
-    joined,
-    named,
-    p_value,
-    percent,
-    percent_cell,
-    signed,
-    spelled,
-    within,
-)
 
 _SURE = 0.05
 _NAMED = 3
@@ -75,8 +61,8 @@ def too_many_sentence(findings: TraitFindings) -> str:
     if kept is None or len(kept.weights) <= _MOST_SHARE * n or len(kept.weights) < _FEW:
         return ""
     return (
-        f"PhyRVM keeps {count(len(kept.weights), 'feature')} for {n:,} species: so many may follow "
-        "chance, those of little relevance above all. Trust the error of unseen clades."
+        f"PhyRVM keeps {say.count(len(kept.weights), 'feature')} for {n:,} species: so many may "
+        "follow chance, those of little relevance above all. Trust the error of unseen clades."
     )
 
 
@@ -85,12 +71,12 @@ def alike_sentence(findings: TraitFindings) -> str:
     alike = findings.table.alike
     if not alike:
         return ""
-    return inflect(
+    return say.inflect(
         "{names} [is nearly a linear function|are nearly linear functions] of {target}. [Is it|Are "
         "they] another form of it, or measured with it? Then leave [it|them] out (--drop), or "
         "nothing is explained.",
         len(alike),
-        names=named(alike),
+        names=say.named(alike),
         target=target_of(findings),
     )
 
@@ -110,8 +96,8 @@ def sparse_sentences(findings: TraitFindings) -> tuple[str, ...]:
         return ()
     if not found.weights:
         return (
-            f"PhyRVM keeps none of the {spelled(n, 'feature')}: that any of them adds something "
-            "these species do not show."
+            f"PhyRVM keeps none of the {say.spelled(n, 'feature')}: that any of them adds "
+            "something these species do not show."
             if n > 1
             else "PhyRVM does not keep the only feature: that it adds something these species do "
             "not show.",
@@ -130,8 +116,8 @@ def squares_sentences(findings: TraitFindings) -> tuple[str, ...]:
         (one,) = found.coefficients
         weight = "a clear weight" if sure else "no clear weight"
         return (
-            f"PGLS gives {clean(one.feature)} {weight}: {within(one.estimate)} for one standard "
-            f"deviation ({p_value(one.p_value)}).",
+            f"PGLS gives {say.clean(one.feature)} {weight}: {say.within(one.estimate)} for one "
+            f"standard deviation ({say.p_value(one.p_value)}).",
         )
     if not sure:
         return (
@@ -139,23 +125,25 @@ def squares_sentences(findings: TraitFindings) -> tuple[str, ...]:
             "(p below 0.05 by Holm's rule).",
         )
     largest = sorted(sure, key=lambda one: -abs(one.t))
-    signs = [f"{clean(one.feature)} ({signed(one.estimate.estimate)})" for one in largest]
-    names, are = joined(signs, _NAMED + 3), "is" if len(sure) == 1 else "are"
+    signs = [f"{say.clean(one.feature)} ({say.signed(one.estimate.estimate)})" for one in largest]
+    names, are = say.joined(signs, _NAMED + 3), "is" if len(sure) == 1 else "are"
     return (
-        f"In PGLS {spelled(len(sure))} of {spelled(n, 'feature')} {are} clear of zero (p below "
-        f"0.05 by Holm's rule): {names}.",
+        f"In PGLS {say.spelled(len(sure))} of {say.spelled(n, 'feature')} {are} clear of zero (p "
+        f"below 0.05 by Holm's rule): {names}.",
     )
 
 
 def _kept(found: PhyRvmFinding, n: int) -> str:
     m = len(found.weights)
     first = found.weights[:_NAMED]
-    names = joined([f"{clean(one.feature)} ({signed(one.weight.estimate)})" for one in first])
+    names = say.joined(
+        [f"{say.clean(one.feature)} ({say.signed(one.weight.estimate)})" for one in first]
+    )
     if n == 1:
         return f"PhyRVM keeps the only feature: {names} for one standard deviation."
-    part = f"{spelled(m)} of the {spelled(n, 'feature')}"
+    part = f"{say.spelled(m)} of the {say.spelled(n, 'feature')}"
     if m == n:
-        part = f"all {spelled(n, 'feature')}" if n > 2 else "both features"
+        part = f"all {say.spelled(n, 'feature')}" if n > 2 else "both features"
     link = ":" if m <= _NAMED else ", first of all"
     return f"PhyRVM keeps {part}{link} {names} for one standard deviation."
 
@@ -171,17 +159,17 @@ def _steady(findings: TraitFindings, found: PhyRvmFinding) -> str:
     always = [one.feature for one in found.weights if one.n_kept == k]
     if len(found.weights) == 1 and not always:
         (one,) = found.weights
-        return f"It is kept in {spelled(one.n_kept)} of {spelled(k)} folds of whole clades."
+        return f"It is kept in {say.spelled(one.n_kept)} of {say.spelled(k)} folds of whole clades."
     if not always:
         return (
-            f"None of them is kept in all {spelled(k)} folds: the choice depends on which fold is "
-            "left out."
+            f"None of them is kept in all {say.spelled(k)} folds: the choice depends on which fold "
+            "is left out."
         )
     if len(always) == len(found.weights):
         which = {1: "It is", 2: "Both are"}.get(len(always), "All of them are")
         return f"{which} kept whichever fold of clades is left out."
     are = "is" if len(always) == 1 else "are"
-    return f"Whichever fold of clades is left out, {named(always)} {are} kept."
+    return f"Whichever fold of clades is left out, {say.named(always)} {are} kept."
 
 
 def _counted_folds(findings: TraitFindings) -> int:
@@ -213,7 +201,7 @@ def _coefficients(findings: TraitFindings) -> Table:
     ]
     rows = tuple(
         (
-            Cell(clean(name), strong=name in kept),
+            Cell(say.clean(name), strong=name in kept),
             *_weight_cells(kept.get(name), folds),
             *_square_cells(squares.get(name)),
         )
@@ -225,13 +213,13 @@ def _coefficients(findings: TraitFindings) -> Table:
         caption="The features in PhyRVM and in PGLS, for one standard deviation of each.",
         headings=tuple(headings),
         rows=rows,
-        note=f"{count(more, 'further feature')}, none of them kept, not shown." if more else "",
+        note=f"{say.count(more, 'further feature')}, none of them kept, not shown." if more else "",
     )
 
 
 def _weight_cells(found: Weight | None, folds: int) -> tuple[Cell, ...]:
     if found is None:
-        return (Cell(DASH),) * (5 if folds else 4)
+        return (Cell(say.DASH),) * (5 if folds else 4)
     return (
         value_cell(found.weight.estimate),
         value_cell(found.deviation),
@@ -243,7 +231,7 @@ def _weight_cells(found: Weight | None, folds: int) -> tuple[Cell, ...]:
 
 def _square_cells(found: Coefficient | None) -> tuple[Cell, ...]:
     if found is None:
-        return (Cell(DASH),) * 4
+        return (Cell(say.DASH),) * 4
     return (
         value_cell(found.estimate.estimate),
         value_cell(found.standard_error),
@@ -262,7 +250,7 @@ def _side_by_side(findings: TraitFindings) -> Section:
         Table(
             anchor="table-regressions",
             caption="Both regressions, fitted to "
-            f"{count(findings.table.n_fitted, 'species', 'species')}.",
+            f"{say.count(findings.table.n_fitted, 'species', 'species')}.",
             headings=(
                 Heading("Model"),
                 Heading("Features", numeric=True),
@@ -290,10 +278,12 @@ def _phyrvm_row(found: PhyRvmFinding) -> tuple[Cell, ...]:
         count_cell(len(found.weights)),
         number_cell(found.pagel_lambda.estimate, 3),
         _lambda_ends(found.pagel_lambda),
-        Cell(percent_cell(found.r_squared), order=found.r_squared) if found.weights else Cell(DASH),
+        Cell(say.percent_cell(found.r_squared), order=found.r_squared)
+        if found.weights
+        else Cell(say.DASH),
         number_cell(found.log_evidence, 1),
-        Cell(DASH),
-        Cell(DASH),
+        Cell(say.DASH),
+        Cell(say.DASH),
     )
 
 
@@ -303,7 +293,7 @@ def _pgls_row(found: PglsFinding) -> tuple[Cell, ...]:
         count_cell(len(found.coefficients)),
         number_cell(found.pagel_lambda.estimate, 3),
         _lambda_ends(found.pagel_lambda),
-        Cell(percent_cell(found.r_squared), order=found.r_squared),
+        Cell(say.percent_cell(found.r_squared), order=found.r_squared),
         number_cell(found.log_likelihood, 1),
         number_cell(found.aic, 1),
         number_cell(found.bic, 1),
@@ -311,7 +301,7 @@ def _pgls_row(found: PglsFinding) -> tuple[Cell, ...]:
 
 
 def _lambda_ends(best: Interval) -> Cell:
-    return Cell(f"{decimal(best.low, 3)} to {decimal(best.high, 3)}", order=best.low)
+    return Cell(f"{say.decimal(best.low, 3)} to {say.decimal(best.high, 3)}", order=best.low)
 
 
 def _lambda_sentences(findings: TraitFindings) -> tuple[Sentence, ...]:
@@ -326,15 +316,15 @@ def _lambda_sentences(findings: TraitFindings) -> tuple[Sentence, ...]:
         else "",
     )
     first = (
-        f"In PhyRVM the residuals have a lambda of {within(own, 2)}; {target_of(findings)} itself "
-        f"has {decimal(signal.estimate, 2)}."
+        f"In PhyRVM the residuals have a lambda of {say.within(own, 2)}; {target_of(findings)} "
+        f"itself has {say.decimal(signal.estimate, 2)}."
     )
     if not found.weights:
         return (first, *last)
     return (
         first,
         _taken_over(own, signal),
-        f"Its line explains {percent(found.r_squared)} of the variation of the species, made "
+        f"Its line explains {say.percent(found.r_squared)} of the variation of the species, made "
         "independent by the tree.",
         *last,
     )
