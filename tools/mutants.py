@@ -21,6 +21,8 @@ _ERROR_ENDINGS = ("Error", "Warning")
 _UNSEEN_CALLS = ("warn", "cast", "TypeVar", "NewType", "Progress")
 # Arguments that only guard, show or hasten: without them the same values come out, by promise.
 _UNSEEN_KEYWORDS = ("strict", "stacklevel", "verbose", "n_jobs", "overwrite_a", "clean")
+# Arguments of LAPACK that are 0 or not: any other number says the same.
+_FLAGS = ("lower", "trans")
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,14 +100,22 @@ def _seen(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         return
     yield node
     for child in node.children:
-        if not _names_what_is_checked(node, child):
+        if not _is_only_a_name(node, child) and not _is_flag(child):
             yield from _seen(child)
 
 
-def _names_what_is_checked(node: cst.CSTNode, child: cst.CSTNode) -> bool:
-    """Whether a text is the name that a function which checks gives to a value in its error."""
-    is_check = isinstance(node, cst.Call) and _called(node).startswith("check_")
-    return is_check and isinstance(child, cst.Arg) and isinstance(child.value, cst.SimpleString)
+def _is_only_a_name(node: cst.CSTNode, child: cst.CSTNode) -> bool:
+    """Whether a text names a value in the error of a check, or the axes of a sum of products."""
+    is_one = isinstance(node, cst.Call) and _called(node).startswith(("check_", "einsum"))
+    return is_one and isinstance(child, cst.Arg) and isinstance(child.value, cst.SimpleString)
+
+
+def _is_flag(node: cst.CSTNode) -> bool:
+    match node:
+        case cst.Arg(keyword=cst.Name(value=name), value=cst.Integer(value="1")):
+            return name in _FLAGS
+        case _:
+            return False
 
 
 def _is_unseen(node: cst.CSTNode) -> bool:

@@ -23,8 +23,8 @@ _FIRST = (
     ),
     plant(
         "ensembles/abc.py",
-        "found = self._sampled(bound, X[left], codes[left], smaller, seed, place)",
-        "found = self._sampled(bound, X, codes, smaller, seed, place)",
+        "found = self._sample(bound, X[left], codes[left], smaller, seed, place)",
+        "found = self._sample(bound, X, codes, smaller, seed, place)",
         "ensembles/test_abc.py::test_what_a_fold_says_of_a_row_does_not_depend_on_the_rows_it_leaves_out",
         kind=LEAK,
     ),

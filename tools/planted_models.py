@@ -5,8 +5,8 @@ from tools.planted_bug import LEAK, plant
 MODELS = (
     plant(
         "ensembles/chains.py",
-        "if deadline is not None and time.monotonic() >= deadline:",
-        "if deadline is None and time.monotonic() >= deadline:",
+        "if is_late(deadline):",
+        "if False:",
         "ensembles/test_abc.py::test_a_deadline_cuts_a_chunk_of_steps_and_keeps_where_the_chains_stood",
     ),
     plant(

@@ -15,8 +15,8 @@ import pandas as pd
 from scipy.special import expit
 
 from parsimon._typing import Array, Indices
+from parsimon.evaluation.recommending import SURE, temper
 from parsimon.evaluation.row_intervals import difference_bounds
-from parsimon.evaluation.tempering import SURE, temper
 from parsimon.statistician.asked_table import read_question
 from parsimon.statistician.comparison import recommended_of
 from parsimon.statistician.families import Question

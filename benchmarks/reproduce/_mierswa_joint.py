@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from parsimon._deadline import is_late
 from parsimon._typing import Array
 from parsimon.svm import TransductiveSVC
 from parsimon.svm._labelling_search import FEW_ROWS
@@ -17,7 +18,6 @@ from parsimon.svm._labellings import (
     CROSSOVER_RATE,
     TOURNAMENT_SHARE,
     FoundLabelling,
-    is_late,
     is_lower,
 )
 from parsimon.svm._transductive_problem import (

@@ -1,7 +1,6 @@
 """Averages of rules: the posterior they sample, the bits they repeat, and what they refuse."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -281,8 +280,7 @@ def test_a_time_limit_ends_the_run_with_what_there_is():
 
 
 def test_a_deadline_cuts_a_chunk_of_steps_and_keeps_where_the_chains_stood(monkeypatch):
-    late = SimpleNamespace(monotonic=lambda: np.inf)
-    monkeypatch.setattr("parsimon.ensembles.chains.time", late)
+    monkeypatch.setattr("parsimon.ensembles.chains.is_late", lambda deadline: deadline is not None)
     model = ABCClassifier(HardTree(1), **SMALL, time_limit=1e9, random_state=0)
     with pytest.warns(ConvergenceWarning, match="time_limit"):
         model.fit(X, Y)

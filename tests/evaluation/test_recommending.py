@@ -10,8 +10,9 @@ from parsimon.evaluation.recommending import (
     TOLERANCE,
     beats_chance,
     probably_worse,
+    temper,
+    tempered_slope,
 )
-from parsimon.evaluation.tempering import temper, tempered_slope
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.02, 0.06, 0.2])

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import logit
 from scipy.stats import binom, binomtest, norm
 from scipy.stats import t as student
-from sklearn.dummy import DummyClassifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import r2_score
 
@@ -346,14 +346,47 @@ def test_gains_are_paired_by_row(scoring, rng):
     assert first.gain_over(first).low < 0 < first.gain_over(first).high
 
 
+@pytest.mark.parametrize("unit", [0.01, 100.0])
+def test_a_gain_in_error_follows_the_unit_of_the_target(unit, rng):
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] + rng.normal(size=60)
+
+    def gain(target):
+        options = {"scoring": "neg_mean_absolute_error", "random_state": 0}
+        good, poor = (
+            honest_score(one, X, target, **options) for one in (Ridge(), DummyRegressor())
+        )
+        return np.array(good.gain_over(poor))
+
+    np.testing.assert_allclose(gain(unit * y), unit * gain(y))
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "roc_auc", "neg_log_loss"])
+def test_a_gain_is_hardly_surer_because_rows_are_tested_again(scoring, rng):
+    X = rng.normal(size=(80, 2))
+    y = X[:, 0] + rng.normal(size=80) > 0
+    widths = []
+    for repeats in (1, 6):
+        options = {"scoring": scoring, "repeats": repeats, "random_state": 0}
+        good, poor = (
+            honest_score(model, X, y, **options)
+            for model in (LogisticRegression(), DummyClassifier())
+        )
+        widths.append(np.ptp(good.gain_over(poor)[1:]))
+    # As if the rows were others it would be 0.41 of the width.
+    assert widths[1] > 0.6 * widths[0]
+
+
 def test_gains_need_the_same_rows_and_score(table):
     X, y = table
     model = LogisticRegression()
-    one, two, three = (
-        honest_score(model, X, y, random_state=seed, scoring=scoring)
-        for seed, scoring in ((0, "accuracy"), (1, "accuracy"), (0, "f1_macro"))
+    asked = ((0, "accuracy"), (1, "accuracy"), (0, "f1_macro"), (0, "neg_log_loss"))
+    one, two, three, four = (
+        honest_score(model, X, y, random_state=seed, scoring=scoring) for seed, scoring in asked
     )
     with pytest.raises(InvalidInputError, match="the same outer folds"):
         one.gain_over(two)
     with pytest.raises(InvalidInputError, match="got accuracy and f1_macro"):
         one.gain_over(three)
+    with pytest.raises(InvalidInputError, match="got accuracy and neg_log_loss"):
+        one.gain_over(four)

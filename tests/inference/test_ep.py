@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference import expectation_propagation, laplace, latent_prior
@@ -199,6 +200,25 @@ def test_sequential_sweeps_find_the_same_sites(form):
     assert sequential.converged
     np.testing.assert_allclose(parallel.sites, sequential.sites, atol=1e-7)
     assert parallel.log_evidence == pytest.approx(sequential.log_evidence, abs=1e-9)
+
+
+def test_in_a_sweep_every_site_meets_the_posterior_with_those_before_it():
+    """Rasmussen and Williams (2006), algorithm 3.5, with a dense inverse for every row."""
+    X, y = table(10)
+    swept = fit(SUM, X, y, "dense", updates="sequential", max_iterations=1)
+    K, T, shift = SUM.gram(X), np.zeros(10), np.zeros(10)
+    for row in range(10):
+        covariance = np.linalg.solve(np.eye(10) + K * T, K)
+        variance, mean = covariance[row, row], covariance[row] @ shift
+        hole = 1 / (1 / variance - T[row])
+        centre = hole * (mean / variance - shift[row])
+        z = y[row] * centre / np.sqrt(1 + hole)
+        ratio = norm.pdf(z) / norm.cdf(z)
+        tilted = hole - hole**2 * ratio * (z + ratio) / (1 + hole)
+        moved = centre + y[row] * hole * ratio / np.sqrt(1 + hole)
+        T[row], shift[row] = 1 / tilted - 1 / hole, moved / tilted - centre / hole
+    np.testing.assert_allclose(swept.sites.precision, T, rtol=1e-8)
+    np.testing.assert_allclose(swept.sites.shift, shift, rtol=1e-8)
 
 
 def test_sequential_sweeps_take_over_when_parallel_steps_run_out():

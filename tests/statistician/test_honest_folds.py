@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from parsimon.evaluation.tempering import temper, tempered_slope
+from parsimon.evaluation.recommending import temper, tempered_slope
 from parsimon.statistician.comparison import as_fitted, compared
 from parsimon.statistician.families import ModelSize, Question, model_size
 from parsimon.statistician.families.feature_fronts import few_columns

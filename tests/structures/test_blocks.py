@@ -16,6 +16,7 @@ from parsimon.structures.blocks import (
     surface,
     triple_product,
     variable_blocks,
+    waves_of,
 )
 
 
@@ -227,6 +228,20 @@ def test_the_period_is_that_of_the_best_least_squares_fit(seed):
         assert found == pytest.approx(best)
     assert likely_period(np.arange(5.0), np.arange(5.0)) is None
     assert likely_period(np.arange(6.0), np.arange(6.0), fewest_waves=3) is None
+
+
+@pytest.mark.parametrize("n", [8, 20])
+def test_a_wave_that_vanishes_at_all_evenly_spaced_places_explains_nothing(n):
+    x = np.arange(n, dtype=float)
+    found = likely_period(x, np.cos(np.pi * x / 2))
+    assert found == pytest.approx(4, rel=0.05)
+
+
+def test_a_turned_wave_is_its_slope_by_the_angle():
+    x, period = np.linspace(-1, 2, 31), 0.7
+    step = 1e-5 * period / (2 * np.pi)
+    slopes = (waves_of(x + step, period) - waves_of(x - step, period)) / 2e-5
+    np.testing.assert_allclose(waves_of(x, period, turned=True), slopes, atol=1e-8)
 
 
 def test_a_wave_has_its_period_and_the_first_overtone():

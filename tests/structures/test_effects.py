@@ -5,13 +5,14 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy.special import expit
+from scipy.stats import norm
 
 from parsimon.structures import Effects, LevelRows, find_structures
 from parsimon.structures import _evidence as evidence
 from parsimon.structures._evidence import fit_structure
 from parsimon.structures._terms import LevelTerms, NumberTerms
 from parsimon.structures.blocks import level_blocks, variable_blocks
-from parsimon.structures.effects import WeightedFit
+from parsimon.structures.effects import Effect, WeightedFit
 from parsimon.structures.posterior import Structure, log_prior
 
 
@@ -89,6 +90,12 @@ def test_one_structure_with_known_variances_is_a_dense_bayesian_regression(monke
         spread = own + variance * z_star**2 - np.einsum("mn,nk,mk->m", shared, inverse, shared)
         np.testing.assert_allclose(found.mean, mean, atol=1e-4)
         np.testing.assert_allclose(found.deviation, np.sqrt(np.maximum(spread, 0)), rtol=1e-4)
+
+
+def test_a_band_holds_95_percent_of_its_normal_distribution():
+    band = Effect(np.array([2.0, -1.0]), np.array([0.5, 3.0]))
+    np.testing.assert_allclose(norm.cdf(band.low, *band), 0.025, atol=1e-5)
+    np.testing.assert_allclose(norm.cdf(band.high, *band), 0.975, atol=1e-5)
 
 
 @pytest.mark.parametrize("effect", [0.5, 1.5])

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -362,6 +363,19 @@ def test_what_is_stated_rises_with_the_share_and_certainty_is_left_alone():
     assert (np.diff(stated) > 0).all()
     assert all(np.array(stated)[shares < 0.949] < shares[shares < 0.949] + 1e-12)
     np.testing.assert_allclose(np.array(stated)[shares >= 0.95], shares[shares >= 0.95])
+
+
+def test_claims_of_a_kind_come_with_the_most_probable_first():
+    X, y = _table(lambda X: X[:, 0] + X[:, 1] + X[:, 2])
+    found = find_structures(X, y, "classification", names=list("abcdef"))
+    shapes, pairs = np.zeros_like(found.shape_chances), np.zeros((6, 6))
+    shapes[[0, 1, 2], [0, 1, 0]] = 0.6, 0.9, 0.8
+    pairs[3, [4, 5]] = 0.7, 0.95
+    known = replace(found, variables=np.ones(6), shape_chances=shapes, pair_chances=pairs)
+    said = {"shape": [], "interaction": []}
+    for claim in known.claims():
+        said.get(claim.kind, []).append("".join(claim.variables))
+    assert said == {"shape": ["b", "c", "a"], "interaction": ["df", "de"]}
 
 
 def test_no_shape_is_more_probable_than_that_its_variable_matters():

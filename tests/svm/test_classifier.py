@@ -15,7 +15,7 @@ from parsimon.svm import _dual as smo
 from parsimon.svm._dual import Dual, solve
 from parsimon.svm._pairs import pair_classes, votes_and_margins
 from parsimon.svm.classifier import EvolutionarySVC
-from parsimon.svm.indefinite import kernel_spectrum, repaired
+from parsimon.svm.indefinite import kernel_spectrum, repair_kernel
 from tests.svm.duals import repaired_similarities
 
 
@@ -195,7 +195,7 @@ def test_repairs_train_and_predict_in_the_repaired_geometry(moons, how):
     X, y = moons
     kernel = Multiquadric(width=2.0)
     model = EvolutionarySVC(kernel=kernel, indefinite=how, tol=1e-6).fit(X, y)
-    repair = repaired(kernel.gram(X), how)
+    repair = repair_kernel(kernel.gram(X), how)
     theirs = SVC(kernel="precomputed", tol=1e-6).fit(repair.train, y)
     new = X[:10] + 0.05
     np.testing.assert_allclose(

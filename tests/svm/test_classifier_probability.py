@@ -14,8 +14,8 @@ from sklearn.datasets import make_classification, make_moons
 from parsimon.svm._dual import solve
 from parsimon.svm._pairs import (
     Slopes,
-    agreeing,
-    coupled,
+    agree,
+    couple,
     fit_slopes,
     pair_classes,
     unseen_decisions,
@@ -99,7 +99,7 @@ def test_coupling_minimises_wu_lin_and_weng(seed, n_classes):
     rng = np.random.default_rng(seed)
     pairs = pair_classes(n_classes)
     r = rng.uniform(0.05, 0.95, size=len(pairs))
-    p = coupled(r[None], n_classes)[0]
+    p = couple(r[None], n_classes)[0]
     assert p.sum() == pytest.approx(1.0)
     assert (p >= 0).all()
 
@@ -124,7 +124,7 @@ def test_coupling_minimises_wu_lin_and_weng(seed, n_classes):
 def test_coupling_recovers_consistent_probabilities(seed, n_classes):
     p = np.random.default_rng(seed).dirichlet(np.ones(n_classes)) * 0.9 + 0.1 / n_classes
     r = np.array([[p[first] / (p[first] + p[second]) for first, second in pair_classes(n_classes)]])
-    np.testing.assert_allclose(coupled(r, n_classes)[0], p, atol=1e-8)
+    np.testing.assert_allclose(couple(r, n_classes)[0], p, atol=1e-8)
 
 
 @given(seeds, st.booleans())
@@ -135,7 +135,7 @@ def test_agreement_is_reached_by_the_nearest_probabilities(seed, ties):
         p = np.round(2 * p) / 2
         p = (p + 0.25) / (p + 0.25).sum(axis=1, keepdims=True)
     winners = rng.integers(4, size=5)
-    agreed = agreeing(p, winners)
+    agreed = agree(p, winners)
     np.testing.assert_array_equal(agreed.argmax(axis=1), winners)
     np.testing.assert_allclose(agreed.sum(axis=1), 1.0)
     same = p.argmax(axis=1) == winners

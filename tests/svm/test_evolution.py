@@ -17,7 +17,7 @@ from parsimon.svm._evolve import (
     evolve,
     random_points,
     rebalance,
-    varied,
+    vary,
 )
 from tests.svm.duals import highest_value, random_dual
 
@@ -85,7 +85,7 @@ def test_children_are_feasible_and_new(seed, equality):
     parents = random_points(dual, 6, rng)
     assert_feasible(dual, parents)
     before = parents.copy()
-    children = varied(dual, parents, parents[::-1], rng)
+    children = vary(dual, parents, parents[::-1], rng)
     assert_feasible(dual, children)
     np.testing.assert_array_equal(parents, before)
     assert (children != parents).any()

@@ -13,13 +13,13 @@ from parsimon.svm._front import (
     MarginProblem,
     VolumeGuide,
     best_bias,
-    climbed,
+    climb_rows,
     evolve_front,
     hinge_losses,
-    interpolated,
+    interpolate,
     prices,
     removal_order,
-    seeds,
+    solve_prices,
 )
 
 
@@ -87,7 +87,7 @@ def test_climbing_raises_each_dual_and_stays_in_its_box(weighted):
     price = np.array([0.1, 1.0, 30.0])
     boxes = price[:, None] * training.weights
     start = np.random.default_rng(4).random((3, 14)) * boxes
-    ends = [climbed(training, start, price, n_steps=k) for k in (0, 1, 5, 400)]
+    ends = [climb_rows(training, start, price, n_steps=k) for k in (0, 1, 5, 400)]
     np.testing.assert_array_equal(ends[0], start)
     values = np.array(
         [
@@ -109,14 +109,14 @@ def test_climbing_raises_each_dual_and_stays_in_its_box(weighted):
 def test_many_steps_from_zero_reach_the_exact_machine():
     training = problem()
     price = np.array([0.5, 5.0])
-    exact = seeds(training, price, tol=1e-9)
-    found = climbed(training, np.zeros((2, 14)), price, n_steps=2000)
+    exact = solve_prices(training, price, tol=1e-9)
+    found = climb_rows(training, np.zeros((2, 14)), price, n_steps=2000)
     np.testing.assert_allclose(found, exact, atol=1e-5)
 
 
 def test_children_of_a_blend_lie_under_the_chord_of_neighbours():
     training = problem(20)
-    parents = seeds(training, np.array([0.1, 0.5, 3.0, 40.0]))
+    parents = solve_prices(training, np.array([0.1, 0.5, 3.0, 40.0]))
     crossover = BlendCrossover(training.weights, rate=1.0)
     space, rng = Box(0, 100 * training.weights), np.random.default_rng(5)
     first, second = crossover(parents[[3, 0]], parents[[1, 2]], space, rng)
@@ -132,7 +132,7 @@ def test_children_of_a_blend_lie_under_the_chord_of_neighbours():
 
 def test_a_mutation_changes_prices_within_their_range_and_switches_rows():
     training = problem(30)
-    parents = np.repeat(seeds(training, np.array([1.0])), 40, axis=0)
+    parents = np.repeat(solve_prices(training, np.array([1.0])), 40, axis=0)
     space = Box(0, 2.0 * training.weights)
 
     def children(**options):
@@ -175,17 +175,15 @@ def test_the_guide_scores_levels_apart_and_measures_volume():
 
 def test_interpolation_is_linear_in_the_price_and_constant_beyond():
     known, C = np.array([[0.0, 1.0], [4.0, 1.0], [5.0, 0.0]]), np.array([1.0, 5.0, 6.0])
-    found = interpolated(known, C, np.array([1.0, 2.0, 5.5, 6.0, 9.0]))
+    found = interpolate(known, C, np.array([1.0, 2.0, 5.5, 6.0, 9.0]))
     np.testing.assert_allclose(found, [[0, 1], [1, 1], [4.5, 0.5], [5, 0], [5, 0]])
-    np.testing.assert_array_equal(
-        interpolated(known[:1], C[:1], np.array([0.5, 3.0])), [[0, 1]] * 2
-    )
+    np.testing.assert_array_equal(interpolate(known[:1], C[:1], np.array([0.5, 3.0])), [[0, 1]] * 2)
 
 
 def test_a_population_keeps_the_exact_machines_it_began_with():
     training = problem(25)
     options = {"C_range": (0.01, 10.0), "n_seeds": 5, "n_points": 21}
     start = evolve_front(training, **options, max_iter=0, random_state=0).values
-    exact = training.objectives(seeds(training, np.geomspace(0.01, 10.0, 5)))
+    exact = training.objectives(solve_prices(training, np.geomspace(0.01, 10.0, 5)))
     for point in exact:
         assert np.isclose(start, point, rtol=1e-9).all(axis=1).any()

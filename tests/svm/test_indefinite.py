@@ -11,7 +11,7 @@ from parsimon._style import BLUE, VERMILION
 from parsimon.exceptions import InvalidInputError
 from parsimon.kernels import Epanechnikov, SquaredExponential, as_kernel
 from parsimon.svm._gram import Gram
-from parsimon.svm.indefinite import kernel_spectrum, repaired
+from parsimon.svm.indefinite import kernel_spectrum, repair_kernel
 
 seeds = st.integers(0, 10_000)
 
@@ -44,7 +44,7 @@ def test_rounding_is_not_a_negative_eigenvalue():
 @given(seeds, st.sampled_from(["clip", "flip", "shift"]))
 def test_repairs_are_positive_semi_definite_and_do_what_they_say(seed, how):
     K = symmetric(seed)
-    repair = repaired(K, how)
+    repair = repair_kernel(K, how)
     before, vectors = np.linalg.eigh(K)
     wanted = {
         "clip": np.maximum(before, 0),
@@ -58,23 +58,23 @@ def test_repairs_are_positive_semi_definite_and_do_what_they_say(seed, how):
 @given(seeds, st.sampled_from(["clip", "flip"]))
 def test_new_rows_that_are_training_rows_get_their_training_similarities(seed, how):
     K = symmetric(seed)
-    repair = repaired(K, how)
+    repair = repair_kernel(K, how)
     np.testing.assert_allclose(K[2:4] @ repair.map, repair.train[2:4], atol=1e-10)
 
 
 @pytest.mark.parametrize("how", ["native", "clip", "flip", "shift"])
 def test_a_definite_matrix_is_left_alone(how):
     K = np.array([[2.0, 1.0], [1.0, 2.0]])
-    repair = repaired(K, how)
+    repair = repair_kernel(K, how)
     np.testing.assert_array_equal(repair.train, K)
     assert repair.map is None
 
 
 def test_native_changes_nothing_and_shift_no_new_rows():
     K = symmetric(0)
-    np.testing.assert_array_equal(repaired(K, "native").train, K)
-    assert repaired(K, "native").map is None
-    assert repaired(K, "shift").map is None
+    np.testing.assert_array_equal(repair_kernel(K, "native").train, K)
+    assert repair_kernel(K, "native").map is None
+    assert repair_kernel(K, "shift").map is None
 
 
 def test_matrices_that_are_no_kernels_are_refused():
@@ -85,7 +85,7 @@ def test_matrices_that_are_no_kernels_are_refused():
     with pytest.raises(InvalidInputError, match="must be finite"):
         kernel_spectrum([[np.nan]])
     with pytest.raises(InvalidInputError, match="indefinite must be"):
-        repaired(np.eye(2), "square")
+        repair_kernel(np.eye(2), "square")
 
 
 def test_the_picture_has_a_bar_for_each_eigenvalue_and_marks_the_negative_ones():

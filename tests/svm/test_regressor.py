@@ -14,7 +14,7 @@ from sklearn.svm import SVR
 from parsimon.exceptions import InvalidInputError, InvertedPredictionWarning
 from parsimon.kernels import Multiquadric, SquaredExponential, as_kernel
 from parsimon.svm._dual import solve
-from parsimon.svm.indefinite import repaired
+from parsimon.svm.indefinite import repair_kernel
 from parsimon.svm.regressor import EvolutionarySVR, regression_dual
 from tests.contract import contract
 from tests.svm.duals import repaired_similarities
@@ -126,7 +126,7 @@ def test_indefinite_kernels_are_used_as_asked(friedman, how):
     assert model.inverted_ == (how == "native")
     assert model.smallest_eigenvalue_ < 0
     assert "indefinite" in model.summary()
-    repair = repaired(kernel.gram(X), how)
+    repair = repair_kernel(kernel.gram(X), how)
     theirs = SVR(kernel="precomputed", tol=1e-5).fit(repair.train, y)
     if how == "native":
         beta = np.zeros(len(y))

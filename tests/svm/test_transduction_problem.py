@@ -1,5 +1,6 @@
 """The transductive problem: its two exact halves, labels, class ratios and guesses."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -14,7 +15,7 @@ from parsimon.svm._labellings import (
     cross_labellings,
     descend,
     inductive_scores,
-    mutated,
+    mutate_labels,
     nearest_order,
     neighbour_graph,
     spectral_splits,
@@ -55,7 +56,7 @@ def test_relabelling_is_the_cheapest_for_the_scores(seed):
     problem = random_problem(seed, n_unlabelled=6)
     rng = np.random.default_rng(seed)
     upper = rng.uniform(0.1, 3.0, len(problem.known))
-    problem = problem.with_upper(upper)
+    problem = replace(problem, upper=upper)
     scores = 2.0 * rng.normal(size=len(problem.known))
     cheapest = min(primal(problem, labels, scores, 0.0) for labels in all_labellings(problem))
     found = problem.relabelled(scores)
@@ -211,7 +212,7 @@ def test_mutations_flip_single_rows_pairs_and_neighbourhoods():
     order = nearest_order((x[:, None] - x) ** 2)
     labels = np.where(x < 20, -1.0, 1.0)
     rng = np.random.default_rng(0)
-    flips = [np.flatnonzero(mutated(labels, order, rng) != labels) for _ in range(400)]
+    flips = [np.flatnonzero(mutate_labels(labels, order, rng) != labels) for _ in range(400)]
     regions = [rows for rows in flips if len(rows) > 4]
     # A region of neighbours on a line has no gaps; there are many, of many sizes, up to half.
     assert sum(len(rows) == np.ptp(rows) + 1 for rows in regions) > 50

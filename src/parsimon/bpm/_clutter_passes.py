@@ -316,13 +316,13 @@ def _residual(X: Array, problem: Problem, prior: Array, sites: Array) -> tuple[A
     holes = posterior - sites
     if not (posterior[0] > 0 and (holes[:, 0] > 0).all()):
         return None
-    residual = updated_sites(X, problem, holes) - sites
+    residual = update_sites(X, problem, holes) - sites
     units = np.full(len(prior), np.sqrt(posterior[0]))
     units[0] = posterior[0]
     return residual, np.abs(residual) / units
 
 
-def updated_sites(X: Array, problem: Problem, holes: Array) -> Array:
+def update_sites(X: Array, problem: Problem, holes: Array) -> Array:
     """Return the canonical factors (n, 1 + d) given the posterior without each, (n, 1 + d)."""
     d = X.shape[1]
     variance = 1.0 / holes[:, :1]
@@ -350,7 +350,7 @@ def _update_slopes(X: Array, problem: Problem, holes: Array) -> Array:
         width = holes[:, 0] if k == 0 else np.abs(holes[:, k]) + np.sqrt(holes[:, 0])
         moved = np.zeros_like(holes)
         moved[:, k] = DIFFERENCE * width
-        rise = updated_sites(X, problem, holes + moved) - updated_sites(X, problem, holes - moved)
+        rise = update_sites(X, problem, holes + moved) - update_sites(X, problem, holes - moved)
         slopes[:, :, k] = rise / (2.0 * DIFFERENCE * width)[:, None]
     return slopes
 

@@ -5,6 +5,7 @@ the columns of some rows, the centres, and F at new rows needs similarities with
 What the centres leave out of a row's prior variance is kept, and counts as noise of that row.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -25,7 +26,7 @@ from parsimon.kernels import (
     SquaredExponential,
     from_sklearn,
 )
-from parsimon.linalg import PivotedCholesky, pivoted_cholesky
+from parsimon.linalg import pivoted_cholesky
 
 # Widths are compared on so many rows.
 COMPARED_ROWS = 400
@@ -62,8 +63,7 @@ class Standard(NamedTuple):
 
     def rows(self, X: Array) -> Array:
         """Return rows in these units, shape (m, d)."""
-        standard: Array = (X - self.centre) / self.unit
-        return standard
+        return (X - self.centre) / self.unit
 
     def columns(self, X: Array) -> Array:
         """Return rows in these units with a constant behind them, shape (m, d + 1)."""
@@ -74,8 +74,7 @@ def units(variance: Array, centre: Array) -> Array:
     """Return standard deviations; one where they are nothing but rounding of the centre."""
     unit = np.sqrt(np.maximum(variance, 0.0))
     varies = unit > 64 * np.finfo(np.float64).eps * np.abs(centre)
-    found: Array = np.where(varies & (unit > 0), unit, 1.0)
-    return found
+    return np.where(varies & (unit > 0), unit, 1.0)
 
 
 class DesignAt(NamedTuple):
@@ -123,14 +122,10 @@ class KernelFeatures:
                 f"The kernel of row {int(np.argmin(np.isfinite(diagonal)))} with itself is not "
                 "finite; give columns in larger units, or standardise=True."
             )
-        low = pivoted_cholesky(
-            lambda some, columns: kernel.gram(rows[some], rows[columns]),
-            diagonal,
-            tol=LEFT_OUT * float(np.mean(diagonal)),
-            max_rank=MOST_CENTRES,
+        pivots, root, design = _factorise(
+            lambda some, columns: kernel.gram(rows[some], rows[columns]), diagonal
         )
-        own = cls(standard, kernel, rows[low.pivots], _root(low))
-        return own, _design(low)
+        return cls(standard, kernel, rows[pivots], root), design
 
     def at(self, X: Array) -> DesignAt:
         """Return the design at rows of the user's table."""
@@ -167,13 +162,10 @@ class GramFeatures:
             )
         _refuse_indefinite(gram)
         diagonal = np.diagonal(gram)[used]
-        low = pivoted_cholesky(
-            lambda some, columns: gram[np.ix_(used[some], used[columns])],
-            diagonal,
-            tol=LEFT_OUT * float(np.mean(diagonal)),
-            max_rank=MOST_CENTRES,
+        pivots, root, design = _factorise(
+            lambda some, columns: gram[np.ix_(used[some], used[columns])], diagonal
         )
-        return cls(used[low.pivots], _root(low), float(np.mean(diagonal))), _design(low)
+        return cls(used[pivots], root, float(np.mean(diagonal))), design
 
     def at(self, X: Array) -> DesignAt:
         """Return the design from similarities with all training rows, shape (m, n)."""
@@ -195,12 +187,16 @@ def _refuse_indefinite(gram: Array) -> None:
 Features: TypeAlias = LinearFeatures | KernelFeatures | GramFeatures
 
 
-def _root(low: PivotedCholesky) -> Array:
-    return np.ascontiguousarray(low.factor[low.pivots])
-
-
-def _design(low: PivotedCholesky) -> DesignAt:
-    return DesignAt(np.column_stack([low.factor, np.ones(len(low.factor))]), low.residual)
+def _factorise(
+    block: Callable[[Any, Any], Array], diagonal: Array
+) -> tuple[Indices, Array, DesignAt]:
+    """Return the centres of a kernel matrix, the root of their part of it, and the design."""
+    low = pivoted_cholesky(
+        block, diagonal, tol=LEFT_OUT * float(np.mean(diagonal)), max_rank=MOST_CENTRES
+    )
+    design = np.column_stack([low.factor, np.ones(len(low.factor))])
+    root = np.ascontiguousarray(low.factor[low.pivots])
+    return low.pivots, root, DesignAt(design, low.residual)
 
 
 def _at_centres(cross: Array, root: Array, own: Array) -> DesignAt:
@@ -210,7 +206,7 @@ def _at_centres(cross: Array, root: Array, own: Array) -> DesignAt:
     return DesignAt(np.column_stack([factor, np.ones(len(cross))]), extra)
 
 
-def chosen_features(
+def make_features(
     options: Any, X: Array, terms: LabelTerms, weights: Array
 ) -> tuple[KernelFeatures, Any]:
     """Return features of the kernel that an estimator names, and their design at the rows.
@@ -220,16 +216,16 @@ def chosen_features(
     if isinstance(options.kernel, str):
         is_raw = not options.standardise
         standard = Standard.none(X.shape[1]) if is_raw else Standard.of(X, weights)
-        kernel = _named(options, standard.rows(X), terms, weights)
+        kernel = _choose_kernel(options, standard.rows(X), terms, weights)
     else:
         standard = Standard.none(X.shape[1])
-        kernel = _given(options.kernel)
+        kernel = _read_kernel(options.kernel)
         if options.width is not None:
-            kernel = _climbed(kernel, X, terms, weights)
+            kernel = _climb_evidence(kernel, X, terms, weights)
     return KernelFeatures.of(kernel, standard, X)
 
 
-def _given(spec: Any) -> Kernel:
+def _read_kernel(spec: Any) -> Kernel:
     from sklearn.gaussian_process.kernels import Kernel as ScikitKernel
 
     if isinstance(spec, Kernel):
@@ -244,7 +240,7 @@ def _given(spec: Any) -> Kernel:
     )
 
 
-def _named(options: Any, rows: Array, terms: LabelTerms, weights: Array) -> Kernel:
+def _choose_kernel(options: Any, rows: Array, terms: LabelTerms, weights: Array) -> Kernel:
     """Return a kernel of standard rows by its name, its width as asked."""
     name, k = options.kernel, rows.shape[1]
     if name == "poly":
@@ -256,7 +252,7 @@ def _named(options: Any, rows: Array, terms: LabelTerms, weights: Array) -> Kern
         )
     usual = np.sqrt(k) if name == "rbf" else float(k)
     if options.prior == "ard" and name == "rbf":
-        return _climbed(SquaredExponential(range(k), (usual,) * k), rows, terms, weights)
+        return _climb_evidence(SquaredExponential(range(k), (usual,) * k), rows, terms, weights)
     make = SquaredExponential if name == "rbf" else Laplacian
     if isinstance(options.width, int | float):
         return make(lengthscale=float(options.width))
@@ -281,7 +277,7 @@ def _named(options: Any, rows: Array, terms: LabelTerms, weights: Array) -> Kern
     return make(lengthscale=usual * float(np.exp(best.x)))
 
 
-def _climbed(kernel: Kernel, X: Array, terms: LabelTerms, weights: Array) -> Kernel:
+def _climb_evidence(kernel: Kernel, X: Array, terms: LabelTerms, weights: Array) -> Kernel:
     """Return a kernel with hyperparameters of greatest evidence under the probit."""
     if not len(kernel.theta):
         return kernel

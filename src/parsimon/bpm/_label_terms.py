@@ -160,8 +160,7 @@ def divide_by_sum(chances: list[Array]) -> Array:
         return np.column_stack([1.0 - chances[0], chances[0]])
     every = np.column_stack(chances)
     total = every.sum(axis=1, keepdims=True)
-    probability: Array = np.where(total > 0, every / np.maximum(total, 1e-300), 1 / len(chances))
-    return probability
+    return np.where(total > 0, every / np.maximum(total, 1e-300), 1 / len(chances))
 
 
 def mixture_tilted(hole: Latent, terms: LabelTerms) -> tuple[Array, Tilted]:

@@ -138,8 +138,7 @@ class Belief:
         """Return the shares of wrong labels, shape (k,)."""
         if prior.label_noise != "learn":
             return np.full(len(self.shift), float(prior.label_noise))
-        found: Array = (SEEN_WRONG + self.wrong) / (SEEN_WRONG + SEEN_RIGHT + self.weight)
-        return found
+        return (SEEN_WRONG + self.wrong) / (SEEN_WRONG + SEEN_RIGHT + self.weight)
 
 
 @dataclass(frozen=True)
@@ -165,30 +164,30 @@ class Filter:
             return replace(belief, waiting=(X, codes, weights))
         empty = (X[:0], codes[:0], weights[:0])
         if belief.n_rows == 0:
-            belief = self._begun(belief, X[:WARM], weights[:WARM])
+            belief = self._begin(belief, X[:WARM], weights[:WARM])
         belief = replace(belief, waiting=empty)
         begin = 0
         while begin < len(X):
             length = min(self._to_boundary(belief.n_rows), len(X) - begin)
             part = slice(begin, begin + length)
-            belief = self._filtered(belief, X[part], codes[part], weights[part])
+            belief = self._filter_part(belief, X[part], codes[part], weights[part])
             belief = self._at_boundary(belief)
             begin += length
         return belief
 
-    def settled(self, belief: Belief) -> Belief:
+    def settle(self, belief: Belief) -> Belief:
         """Return the belief with waiting rows used as well."""
         rows, codes, weights = belief.waiting
         if not len(rows):
             return belief
         known = replace(belief, waiting=(rows[:0], codes[:0], weights[:0]))
-        return self._filtered(self._begun(known, rows, weights), rows, codes, weights)
+        return self._filter_part(self._begin(known, rows, weights), rows, codes, weights)
 
-    def _begun(self, belief: Belief, X: Array, weights: Array) -> Belief:
+    def _begin(self, belief: Belief, X: Array, weights: Array) -> Belief:
         """Return the belief in the units of its first rows, before they are used."""
         if not self.standardise:
             return belief
-        return replace(belief, standard=_units_now(_measured(belief, X, weights)))
+        return replace(belief, standard=_units_now(_measure(belief, X, weights)))
 
     def _to_boundary(self, n_rows: int) -> int:
         """Return how many rows there are until the units or the past change."""
@@ -210,9 +209,9 @@ class Filter:
             belief = replace(belief, **{name: kept * getattr(belief, name) for name in faded})
         is_doubled = n & (n - 1) == 0
         is_old = self.half_life is not None and n % (FADES * self._block()) == 0
-        return self._rebased(belief) if n >= WARM and (is_doubled or is_old) else belief
+        return self._rebase(belief) if n >= WARM and (is_doubled or is_old) else belief
 
-    def _rebased(self, belief: Belief) -> Belief:
+    def _rebase(self, belief: Belief) -> Belief:
         """Return the belief in the units that the columns have by now, with the prior in those."""
         known = in_units(belief, _units_now(belief)) if self.standardise else belief
         return self.with_prior(known)
@@ -246,7 +245,7 @@ class Filter:
         apart = sum(belief.log_mass() for belief in beliefs)
         return replace(whole, log_evidence=whole.log_evidence - apart + whole.log_mass())
 
-    def _filtered(self, belief: Belief, X: Array, codes: Indices, weights: Array) -> Belief:
+    def _filter_part(self, belief: Belief, X: Array, codes: Indices, weights: Array) -> Belief:
         """Return the belief after rows that lie between two boundaries."""
         design = belief.standard.columns(X)
         mean, covariance = belief.posterior()
@@ -267,7 +266,7 @@ class Filter:
             precision[place] += (design * sites[0][:, None]).T @ design
             shift[place] += design.T @ sites[1]
         return replace(
-            _measured(belief, X, weights),
+            _measure(belief, X, weights),
             precision=precision,
             shift=shift,
             wrong=wrong,
@@ -337,7 +336,7 @@ def _units_now(belief: Belief) -> Standard:
     return Standard(belief.mean, units(variance, belief.mean))
 
 
-def _measured(belief: Belief, X: Array, weights: Array) -> Belief:
+def _measure(belief: Belief, X: Array, weights: Array) -> Belief:
     """Return the belief with the columns' moments after further rows."""
     total = belief.weight + float(weights.sum())
     if total <= 0:

@@ -55,8 +55,7 @@ class GaussianWeights(NamedTuple):
     @property
     def covariance(self) -> Array:
         """Covariance of the weights, shape (p, p)."""
-        square: Array = self.root @ self.root.T
-        return square
+        return self.root @ self.root.T
 
     def latent(self, design: Array, extra: Array) -> Latent:
         """Return latent values at rows of a design (m, p), with variance of their own (m,)."""
@@ -143,8 +142,7 @@ def leave_one_out(terms: LabelTerms, found: WeightPosterior) -> Array:
     precision, shift = (site * share for site in found.sites)
     hole = cavity(found.marginal, Sites(precision, shift))
     chance = terms.flip + (1.0 - 2.0 * terms.flip) * terms.own_probability(hole)
-    logs: Array = np.log(np.maximum(chance, np.finfo(np.float64).tiny))
-    return logs
+    return np.log(np.maximum(chance, np.finfo(np.float64).tiny))
 
 
 @dataclass(frozen=True)
@@ -197,15 +195,15 @@ def fit_weights(design: Array, terms: LabelTerms, prior: WeightPrior) -> WeightP
         return propagate(design, variances, terms)
     some = spaced_rows(terms.y, SEARCH_ROWS)
     if len(some) == len(design):
-        return _searched(design, variances, terms, prior)
+        return _search(design, variances, terms, prior)
     # Losses of single rows are judged on these alone, the evidence on all rows in the end.
     by_loss = prior.noise_sd == "loo"
-    rough = _searched(design[some], variances, terms.of_rows(some), prior)
+    rough = _search(design[some], variances, terms.of_rows(some), prior)
     learns = prior.label_noise == "learn" and rough.flip > 0
     held = replace(prior, label_noise="learn" if learns else first)
     held = replace(held, noise_sd=1.0) if by_loss else held
-    climbed = _climbed(design, rough.variances, terms.flipped(rough.flip), held, tol=1e-2)
-    return _finished(design, climbed, terms)
+    climbed = _climb(design, rough.variances, terms.flipped(rough.flip), held, tol=1e-2)
+    return _finish(design, climbed, terms)
 
 
 def spaced_rows(y: Array, most: int) -> Indices:
@@ -215,7 +213,7 @@ def spaced_rows(y: Array, most: int) -> Indices:
     return np.sort(order[np.linspace(0, n - 1, min(n, most)).round().astype(np.intp)])
 
 
-def _searched(
+def _search(
     design: Array, variances: Array, terms: LabelTerms, prior: WeightPrior
 ) -> WeightPosterior:
     """Return the posterior at the best hyperparameters.
@@ -223,9 +221,9 @@ def _searched(
     Wrong labels need a gain in leave-one-out log probability that is beyond its standard error.
     """
     right = replace(prior, label_noise=float(terms.flip[0]))
-    best = _climbed(design, variances, terms, right)
+    best = _climb(design, variances, terms, right)
     if prior.label_noise == "learn":
-        wrong = _climbed(design, best.variances, terms.flipped(FIRST_FLIP), prior, start=best.sites)
+        wrong = _climb(design, best.variances, terms.flipped(FIRST_FLIP), prior, start=best.sites)
         gains = leave_one_out(terms.flipped(wrong.flip), wrong) - leave_one_out(terms, best)
         weights = terms.weights
         gain = float(weights @ gains)
@@ -234,10 +232,10 @@ def _searched(
     terms = terms.flipped(best.flip)
     if prior.noise_sd == "loo":
         best = _least_loss(design, best, terms)
-    return _finished(design, best, terms)
+    return _finish(design, best, terms)
 
 
-def _finished(design: Array, found: WeightPosterior, terms: LabelTerms) -> WeightPosterior:
+def _finish(design: Array, found: WeightPosterior, terms: LabelTerms) -> WeightPosterior:
     """Return the same posterior with all its digits."""
     done = propagate(
         design, found.variances, terms.flipped(found.flip), start=found.sites, tol=1e-5
@@ -245,7 +243,7 @@ def _finished(design: Array, found: WeightPosterior, terms: LabelTerms) -> Weigh
     return replace(done, n_iterations=done.n_iterations + found.n_iterations)
 
 
-def _climbed(
+def _climb(
     design: Array,
     variances: Array,
     terms: LabelTerms,
@@ -352,17 +350,17 @@ def _best_flip(found: WeightPosterior, terms: LabelTerms) -> float:
 def _least_loss(design: Array, best: WeightPosterior, terms: LabelTerms) -> WeightPosterior:
     """Return the posterior under the variance of least leave-one-out log loss."""
 
-    def rescaled(log_factor: float, tol: float) -> WeightPosterior:
+    def rescale(log_factor: float, tol: float) -> WeightPosterior:
         variances = best.variances.copy()
         variances[:-1] = np.clip(variances[:-1] * np.exp(log_factor), LEAST, MOST)
         return propagate(design, variances, terms, start=best.sites, tol=tol)
 
     def loss(log_factor: float) -> float:
-        return -float(terms.weights @ leave_one_out(terms, rescaled(log_factor, 1e-3)))
+        return -float(terms.weights @ leave_one_out(terms, rescale(log_factor, 1e-3)))
 
     options: Any = {"xatol": 0.05}
     found = minimize_scalar(loss, bounds=(-5.0, 5.0), method="bounded", options=options)
-    return rescaled(found.x, 1e-4)
+    return rescale(found.x, 1e-4)
 
 
 def least_margin(design: Array, y: Array, mean: Array) -> float:

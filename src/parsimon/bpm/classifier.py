@@ -21,7 +21,7 @@ from parsimon.bpm._features import (
     GramFeatures,
     LinearFeatures,
     Standard,
-    chosen_features,
+    make_features,
 )
 from parsimon.bpm._label_terms import (
     GAUSSIAN,
@@ -306,7 +306,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
             check_is_fitted(part)
             refuse_other_settings(self, part)
         taken = self._filter()
-        beliefs = [taken.settled(going_on(part._belief)) for part in parts]
+        beliefs = [taken.settle(going_on(part._belief)) for part in parts]
         model: BayesPointClassifier = clone(self)
         model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
         if hasattr(self, "feature_names_in_"):
@@ -336,8 +336,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         if len(latents) == 1:
             return probit_of_share(latents[0], self._noise())
         chances = divide_by_sum([positive_share(part, self._noise()) for part in latents])
-        logs: Array = np.log(np.maximum(chances, np.finfo(np.float64).tiny))
-        return logs
+        return np.log(np.maximum(chances, np.finfo(np.float64).tiny))
 
     def latent(self, X: Any, *, return_std: bool = False) -> Any:
         """Return the latent function at new rows.
@@ -412,7 +411,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
         elif is_given_by_matrix(self):
             features, made = GramFeatures.of(rows.given, rows.places)
         else:
-            features, made = chosen_features(self, rows.X, terms, rows.weights)
+            features, made = make_features(self, rows.X, terms, rows.weights)
         terms = LabelTerms(**vars(terms) | {"extra": made.extra})
         found = fit_weights(made.design, terms, self._prior())
         if self.label_noise == "learn" and found.flip > 0 and self._bends(rows, y, found.flip):
@@ -525,7 +524,7 @@ class BayesPointClassifier(ClassifierMixin, FewRows):
     def _store_belief(self, belief: Belief) -> None:
         """Set the fitted attributes after a stream of rows."""
         self._belief = belief
-        settled = self._filter().settled(belief)
+        settled = self._filter().settle(belief)
         means, covariances = settled.posterior()
         self._weights = list(map(GaussianWeights.of, means, covariances))
         self._features = [LinearFeatures(settled.standard)] * len(self._weights)

@@ -197,8 +197,7 @@ class ClutterMean(DensityMixin, BaseEstimator):
     def signal_probability(self, X: Any) -> Array:
         """Return the probability that each row is signal and not clutter, shape (n,)."""
         signal, whole = self._densities(X)
-        probability: Array = np.exp(signal - whole)
-        return probability
+        return np.exp(signal - whole)
 
     def _densities(self, X: Any) -> tuple[Array, Array]:
         check_is_fitted(self)

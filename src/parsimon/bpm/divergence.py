@@ -42,8 +42,7 @@ class LookedUp:
 
     def gram(self, X: AnyArray, Y: AnyArray) -> Array:
         """Return the similarities of the rows with these numbers; X (n, 1), Y (m, 1)."""
-        found: Array = self.matrix[np.ix_(self._numbers(X), self._numbers(Y))]
-        return found
+        return self.matrix[np.ix_(self._numbers(X), self._numbers(Y))]
 
     def _numbers(self, X: AnyArray) -> Indices:
         if X.shape[1] != 1:
@@ -204,12 +203,12 @@ class DivergenceMKL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         DivergenceMKL
             Itself.
         """
-        self._fitted_matrix(X, y)
+        self._fit_matrix(X, y)
         return self
 
     def fit_transform(self, X: Any, y: Any) -> Array:
         """Find the weights, and return the mixed matrix of the training rows, shape (n, n)."""
-        return self._fitted_matrix(X, y)
+        return self._fit_matrix(X, y)
 
     def transform(self, X: Any) -> Array:
         """Return the mixed similarities of rows with the training rows, shape (m, n).
@@ -225,7 +224,7 @@ class DivergenceMKL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self)
         factors = self.weights_ * self.scales_
         if self._is_precomputed:
-            return np.tensordot(factors, self._stacked(X, self._n_features_out), axes=1)
+            return np.tensordot(factors, self._stack(X, self._n_features_out), axes=1)
         rows = self._table(X, reset=False)
         total = np.zeros((len(rows), len(self._rows)))
         for factor, part in zip(factors, self._parts, strict=True):
@@ -237,7 +236,7 @@ class DivergenceMKL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernels, str) and self.kernels == "precomputed"
 
-    def _fitted_matrix(self, X: Any, y: Any) -> Array:
+    def _fit_matrix(self, X: Any, y: Any) -> Array:
         self._check_options()
         grams, targets = self._grams_and_targets(X, y)
         n_rows = len(targets)
@@ -291,7 +290,7 @@ class DivergenceMKL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _grams_and_targets(self, X: Any, y: Any) -> tuple[Array, Array]:
         """Return the kernels' matrices, (p, n, n), and the target's columns, (n, c)."""
         if self._is_precomputed:
-            grams = self._stacked(X, None)
+            grams = self._stack(X, None)
             self.n_features_in_ = self._n_features_out = grams.shape[1]
             self.kernel_names_ = [f"matrix {place + 1}" for place in range(len(grams))]
             return grams, self._targets(np.asarray(y), grams.shape[1])
@@ -307,7 +306,7 @@ class DivergenceMKL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self._parts = self._column_kernels()
         self.kernel_names_ = [part.name for part in self._parts]
         grams = np.stack(
-            [_checked(part, part.gram(self._rows, self._rows)) for part in self._parts]
+            [_check_gram(part, part.gram(self._rows, self._rows)) for part in self._parts]
         )
         return grams, self._targets(y, len(self._rows))
 
@@ -317,7 +316,7 @@ class DivergenceMKL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             return scikit_validate_data(self, X, *y, dtype=object, **options)
         return validate_data(self, X, *y, dtype=np.float64, **options)
 
-    def _stacked(self, X: Any, n_columns: int | None) -> Array:
+    def _stack(self, X: Any, n_columns: int | None) -> Array:
         """Return matrices of similarities as one array, shape (p, m, n), a copy."""
         try:
             grams = np.array(X, dtype=np.float64)
@@ -332,7 +331,7 @@ class DivergenceMKL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             )
         if n_columns is None:
             for place, gram in enumerate(grams):
-                _checked(ColumnKernel(f"matrix {place + 1}", LookedUp(gram), None), gram)
+                _check_gram(ColumnKernel(f"matrix {place + 1}", LookedUp(gram), None), gram)
         elif (len(grams), grams.shape[2]) != (len(self.weights_), n_columns):
             raise InvalidInputError(
                 f"{len(self.weights_)} matrices of similarities with {n_columns} training rows "
@@ -363,7 +362,7 @@ class DivergenceMKL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         for key, entry in given:
             is_pair = isinstance(entry, tuple) and len(entry) == 2
             spec, columns = entry if is_pair else (entry, None)
-            name = str(key) if named else _written(spec, columns)
+            name = str(key) if named else _name_entry(spec, columns)
             found.append((name, spec, columns))
         return found
 
@@ -417,7 +416,7 @@ def _default_kernels(X: Array) -> list[ColumnKernel]:
     return [ColumnKernel("linear", as_kernel("linear"), None), *radial]
 
 
-def _written(spec: Any, columns: Any) -> str:
+def _name_entry(spec: Any, columns: Any) -> str:
     """Return the name that an entry without one is reported under."""
     is_matrix = hasattr(spec, "shape") or isinstance(spec, list)
     what = "matrix" if is_matrix else getattr(spec, "__name__", str(spec))
@@ -450,7 +449,7 @@ def _places(columns: Any, names: Any, n_columns: int) -> tuple[int, ...] | None:
     return tuple(places)
 
 
-def _checked(part: ColumnKernel, gram: Array) -> Array:
+def _check_gram(part: ColumnKernel, gram: Array) -> Array:
     """Refuse a matrix of training rows that is not square, symmetric and finite."""
     is_square = gram.ndim == 2 and gram.shape[0] == gram.shape[1]
     size = float(np.abs(gram).max(initial=0.0))

@@ -114,7 +114,7 @@ def gamma_ep(
     >>> found.mean.round(2), round(found.log_evidence, 3), found.loo_error
     (array([-0.03,  1.19]), -1.692, 0.0)
     """
-    signs, gamma, noise = _checked(y, gamma, noise_sd, max_passes)
+    signs, gamma, noise = _check_options(y, gamma, noise_sd, max_passes)
     design = finite_matrix(design, "design")
     if len(design) != len(signs):
         raise InvalidInputError(f"There are {len(design)} rows of design but {len(signs)} labels.")
@@ -186,7 +186,7 @@ def kernel_gamma_ep(
     >>> round(found.log_evidence, 3)
     -1.692
     """
-    signs, gamma, noise = _checked(y, gamma, noise_sd, max_passes)
+    signs, gamma, noise = _check_options(y, gamma, noise_sd, max_passes)
     gram = finite_matrix(gram, "gram")
     if gram.shape != (len(signs), len(signs)):
         raise InvalidInputError(f"gram must be square for {len(signs)} rows, got {gram.shape}.")
@@ -209,8 +209,7 @@ def kernel_gamma_ep(
 
 def kernel_weights(found: GammaPosterior, y: Array) -> Array:
     """Return b with latent mean ``K(X_star, X) @ b`` from `kernel_gamma_ep`, shape (n,)."""
-    weights: Array = np.asarray(y) * (found.shift - found.precision * found.mean)
-    return weights
+    return np.asarray(y) * (found.shift - found.precision * found.mean)
 
 
 @dataclass(frozen=True)
@@ -308,7 +307,7 @@ def _with_both_classes(kept: Mask, push: Array, y: Array) -> Mask:
     return kept
 
 
-def _checked(
+def _check_options(
     y: Array, gamma: float, noise_sd: float, max_passes: int
 ) -> tuple[Array, float, float]:
     """Return signs, gamma and the variance of the noise."""

@@ -76,12 +76,12 @@ def sparsity_front(
         raise InvalidInputError("rules holds no rule; give at least one.")
     calls = ((clone(model).set_params(sparsify=rule), X, y, cv, groups) for rule in tried)
     with Workers(n_jobs) as workers:
-        found = list(workers.map(_measured, calls))
+        found = list(workers.map(_measure_rule, calls))
     values = [[error, n_kept] for error, n_kept, _ in found]
-    return Front(values, ("error", "rows"), solutions=[one[2] for one in found])
+    return Front(values, ("error", "rows"), solutions=[fitted for *_, fitted in found])
 
 
-def _measured(model: Any, X: Any, y: Any, cv: Any, groups: Any) -> tuple[float, int, Any]:
+def _measure_rule(model: Any, X: Any, y: Any, cv: Any, groups: Any) -> tuple[float, int, Any]:
     """Return a rule's error on rows left out, the rows that it keeps of all, and that fit."""
     # Streams, which need little memory, leave it out.
     from sklearn.model_selection import cross_val_score

@@ -98,8 +98,7 @@ class ErrorOf:
         if self.kind == "balanced":
             return 0.5 * (1.0 - tpr + fpr)
         n_positive, n_negative = self.sizes
-        wrong: Array = (n_positive * (1.0 - tpr) + n_negative * fpr) / (n_positive + n_negative)
-        return wrong
+        return (n_positive * (1.0 - tpr) + n_negative * fpr) / (n_positive + n_negative)
 
     @property
     def of_a_coin(self) -> float:
@@ -139,8 +138,7 @@ class VoteCalibration:
 
     def probability(self, votes: Array) -> Array:
         """Return probabilities of yes, which rise strictly with the votes, shape (n,)."""
-        found: Array = expit(self.slope * _log_odds(votes) + self.offset)
-        return found
+        return expit(self.slope * _log_odds(votes) + self.offset)
 
 
 def fitted_vote_calibration(votes: Array, codes: Indices) -> VoteCalibration:
@@ -158,5 +156,4 @@ def fitted_vote_calibration(votes: Array, codes: Indices) -> VoteCalibration:
 
 
 def _log_odds(votes: Array) -> Array:
-    odds: Array = logit(_EDGE + (1.0 - 2.0 * _EDGE) * votes)
-    return odds
+    return logit(_EDGE + (1.0 - 2.0 * _EDGE) * votes)

@@ -176,9 +176,9 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
         seeds = seed_sequence(self.random_state)
         main, *fold_seeds = [_child(seeds, k) for k in range(1 + (self.calibration or 0))]
         self.rule_: BoundRule = rule.bind(X)
-        found = self._sampled(self.rule_, X, codes, options, main, "")
+        found = self._sample(self.rule_, X, codes, options, main, "")
         self._store(found, X, codes)
-        self.calibration_ = self._calibrated(rule, X, codes, options, fold_seeds)
+        self.calibration_ = self._calibrate(rule, X, codes, options, fold_seeds)
         self._warn(found, options)
         return self
 
@@ -239,7 +239,7 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
             raise InvalidInputError(f"chains must be ChainOptions, got {options!r}.")
         return options
 
-    def _sampled(
+    def _sample(
         self,
         bound: BoundRule,
         X: Array,
@@ -261,7 +261,7 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
         error = ErrorOf(self.error, codes)
         return abc_sample(bound, X, error, options, limits, self.n_jobs or 1, digest)
 
-    def _calibrated(
+    def _calibrate(
         self, rule: Any, X: Array, codes: Indices, options: ChainOptions, seeds: list[Any]
     ) -> VoteCalibration | None:
         """Return the map from votes to probabilities that folds teach."""
@@ -278,7 +278,7 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
             bound = rule.bind(X[left])
             # Chains that were stopped before they doubled may do so when they go on.
             place = f"-fold-{number}-{self.n_doubled_}"
-            found = self._sampled(bound, X[left], codes[left], smaller, seed, place)
+            found = self._sample(bound, X[left], codes[left], smaller, seed, place)
             if found.stopped_by == "interrupt":
                 self.stopped_by_ = "interrupt"
             votes[held] = average_vote(

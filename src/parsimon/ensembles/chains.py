@@ -9,12 +9,12 @@ Every chain has random numbers of its own in every chunk of steps, so that neith
 workers nor an interruption changes a bit.
 """
 
-import time
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from parsimon._deadline import is_late
 from parsimon._parallel import Workers, n_workers
 from parsimon._typing import AnyArray, Array, Indices, Mask
 from parsimon.ensembles._votes import ErrorOf
@@ -207,12 +207,12 @@ class _AbcProcess:
         else:
             ready = [(self.bound, self.X, *call) for call in calls]
             parts = list(self.workers.map(_walk_on_elsewhere, ready))
-        return self._next(replace(state, n_chunks=chunk), _joined(parts))
+        return self._next(replace(state, n_chunks=chunk), _join(parts))
 
     def _call(self, state: Walk, group: Indices, chunk: int) -> tuple[Any, ...]:
         """Return what a group of walkers needs for a chunk of steps."""
         options = self.options
-        chances = [_drawn(self.bound, self._rng(w, chunk), options) for w in group.tolist()]
+        chances = [_draw_chances(self.bound, self._rng(w, chunk), options) for w in group.tolist()]
         size = np.exp(state.log_scale[group])[:, None] * state.spread
         standing = state.theta[group], state.error[group], state.log_prior[group]
         steps = _Chances(*(np.stack(part, axis=1) for part in zip(*chances, strict=True)))
@@ -233,16 +233,16 @@ class _AbcProcess:
             moved = replace(moved, best=part.best, best_error=part.best_error)
             moved = replace(moved, n_idle=0) if news else moved
         if state.phase != SAMPLING and self.options.proposal is None:
-            moved = _adapted(moved, part, self.bound.unit)
+            moved = _adapt(moved, part, self.bound.unit)
         if state.phase == DESCENT:
-            return self._descended(moved, part)
+            return self._descend(moved, part)
         if state.phase == BURN_IN:
             n_steps = self.options.n_before << state.n_doubled
             done = moved.n_in_phase * CHUNK >= n_steps
-            return self._entering_samples(moved) if done else moved
-        return self._recorded(moved, part)
+            return self._begin_samples(moved) if done else moved
+        return self._record(moved, part)
 
-    def _descended(self, state: Walk, part: _Stretch) -> Walk:
+    def _descend(self, state: Walk, part: _Stretch) -> Walk:
         options = self.options
         state = replace(state, n_in_level=state.n_in_level + part.accepted)
         if options.tolerance is None:
@@ -256,24 +256,24 @@ class _AbcProcess:
         if options.tolerance is None:
             if state.n_idle < _IDLE and not late:
                 return state
-            return self._burning_in(state)
+            return self._begin_burn_in(state)
         highest = max(float(state.error.max()), float(state.tolerance.max()))
         if highest > options.tolerance and not late:
             return state
-        return self._burning_in(state)
+        return self._begin_burn_in(state)
 
-    def _burning_in(self, state: Walk) -> Walk:
+    def _begin_burn_in(self, state: Walk) -> Walk:
         """Begin to walk at the last tolerance."""
         options = self.options
         target = options.tolerance
         if target is None:
             target = self._automatic(state)
-            state = self._gathered(state, target)
+            state = self._gather(state, target)
         tolerance = np.full(len(state.theta), target)
         state = replace(state, tolerance=tolerance, phase=BURN_IN, n_in_phase=0)
-        return state if options.n_before > 0 else self._entering_samples(state)
+        return state if options.n_before > 0 else self._begin_samples(state)
 
-    def _gathered(self, state: Walk, target: float) -> Walk:
+    def _gather(self, state: Walk, target: float) -> Walk:
         """Put chains that did not arrive where others stand, to part from them in the burn-in."""
         lost, arrived = np.flatnonzero(state.error > target), np.flatnonzero(state.error <= target)
         if not len(lost) or not len(arrived):
@@ -294,12 +294,12 @@ class _AbcProcess:
         most = 0.5 * (self.error.of_a_coin - state.best_error)
         return state.best_error + max(0.0, min(wished, most))
 
-    def _entering_samples(self, state: Walk) -> Walk:
+    def _begin_samples(self, state: Walk) -> Walk:
         """Begin to record; chains that are still above the tolerance get one of their own."""
         tolerance = np.maximum(state.tolerance, state.error)
         return replace(state, phase=SAMPLING, n_in_phase=0, tolerance=tolerance)
 
-    def _recorded(self, state: Walk, part: _Stretch) -> Walk:
+    def _record(self, state: Walk, part: _Stretch) -> Walk:
         done = state.n_in_phase * CHUNK >= self.options.n_samples << state.n_doubled
         state = replace(
             state,
@@ -308,9 +308,9 @@ class _AbcProcess:
             n_accepted=state.n_accepted + int(part.accepted.sum()),
             n_proposed=state.n_proposed + part.errors.size,
         )
-        return self._judged(state) if done else state
+        return self._judge(state) if done else state
 
-    def _judged(self, state: Walk) -> Walk:
+    def _judge(self, state: Walk) -> Walk:
         """End the walk if chains agree; if not, take what was recorded for burn-in and go on."""
         earlier = state.n_earlier
         state = replace(
@@ -319,7 +319,7 @@ class _AbcProcess:
         if state.n_doubled >= self.options.n_doublings or self._agrees(state):
             return replace(state, phase=DONE)
         state = replace(state, n_doubled=state.n_doubled + 1, n_earlier=len(state.samples))
-        return self._burning_in(state)
+        return self._begin_burn_in(state)
 
     def _agrees(self, state: Walk) -> bool:
         if self.options.max_r_hat is None:
@@ -401,7 +401,7 @@ class _Chances(NamedTuple):
     fresh: Array
 
 
-def _drawn(bound: BoundRule, rng: np.random.Generator, options: ChainOptions) -> _Chances:
+def _draw_chances(bound: BoundRule, rng: np.random.Generator, options: ChainOptions) -> _Chances:
     """Return the chance of one walker in a chunk, its steps in units of their size."""
     c, p = CHUNK, bound.n_parameters
     normal, log_u = rng.standard_normal((c, p)), np.log(rng.random(c))
@@ -436,9 +436,9 @@ def _walk_on(
     accepted, errors, trail = np.zeros(w, dtype=np.intp), np.empty((n_steps, w)), []
     best, best_error = theta[int(error.argmin())], float(error.min())
     for i in range(n_steps):
-        if deadline is not None and time.monotonic() >= deadline:
+        if is_late(deadline):
             raise OutOfTime
-        proposed, anew = _proposed(theta, steps, i)
+        proposed, anew = _propose(theta, steps, i)
         proposed = bound.fold(proposed)
         prior = bound.log_prior(proposed)
         found = error_of(labels(proposed))
@@ -459,7 +459,7 @@ def _walk_on(
     return _Stretch(theta, error, log_prior, accepted, best, best_error, kept, errors)
 
 
-def _proposed(theta: Array, steps: _Chances, i: int) -> tuple[Array, Mask]:
+def _propose(theta: Array, steps: _Chances, i: int) -> tuple[Array, Mask]:
     """Return the proposals of step i, and which of them have a coordinate from the prior."""
     proposed = theta + steps.normal[i]
     is_anew: Mask = steps.redrawn[i] >= 0
@@ -470,7 +470,7 @@ def _proposed(theta: Array, steps: _Chances, i: int) -> tuple[Array, Mask]:
     return proposed, is_anew
 
 
-def _joined(parts: list[_Stretch]) -> _Stretch:
+def _join(parts: list[_Stretch]) -> _Stretch:
     """Return the stretches of groups of walkers as one."""
     if len(parts) == 1:
         return parts[0]
@@ -492,7 +492,7 @@ def _one_rung_down(state: Walk, options: ChainOptions) -> Walk:
     return replace(state, tolerance=rungs[level], level=level, n_in_level=n_in_level)
 
 
-def _adapted(state: Walk, part: _Stretch, unit: Array) -> Walk:
+def _adapt(state: Walk, part: _Stretch, unit: Array) -> Walk:
     """Return the state with steps that are taken about as often as wished.
 
     Walkers of one family share the shape of a step: the deviations of all their recent states.

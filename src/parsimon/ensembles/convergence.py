@@ -34,7 +34,7 @@ def r_hat(values: Any) -> Array:
     >>> bool(r_hat(same) < 1.01), bool(r_hat(same + np.arange(4)[:, None]) > 1.5)
     (True, True)
     """
-    halves = _halves(_checked(values))
+    halves = _halves(_check_chains(values))
     n = halves.shape[1]
     within = halves.var(axis=1, ddof=1).mean(axis=0)
     between = halves.mean(axis=1).var(axis=0, ddof=1)
@@ -70,7 +70,7 @@ def effective_sample_size(values: Any) -> Array:
     >>> bool(effective_sample_size(rng.normal(size=(4, 500))) > 1500)
     True
     """
-    table = _checked(values)
+    table = _check_chains(values)
     halves = _halves(table)
     m, n = halves.shape[:2]
     centred = halves - halves.mean(axis=1, keepdims=True)
@@ -115,7 +115,7 @@ def agreement(errors: Array, votes: Mask) -> tuple[dict[str, float], dict[str, f
     return dict(zip(names, agreed, strict=True)), dict(zip(names, effective, strict=True))
 
 
-def _checked(values: Any) -> Array:
+def _check_chains(values: Any) -> Array:
     table = np.asarray(values, dtype=np.float64)
     if table.ndim not in (2, 3) or table.shape[1] < 4 or not np.isfinite(table).all():
         raise InvalidInputError(

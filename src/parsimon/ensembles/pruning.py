@@ -56,14 +56,14 @@ def by_regression(columns: Array, codes: Indices, most: int, rng: np.random.Gene
     """Return a relevance vector regression of the average of all members on them (5.5.2)."""
     design = np.column_stack([columns, np.ones(len(columns))])
     found = sparse_regression(design, columns.mean(axis=1), max_iter=300)
-    return _truncated(columns, columns.mean(axis=1), found.active, found.mean, most)
+    return _truncate(columns, columns.mean(axis=1), found.active, found.mean, most)
 
 
 def by_classification(columns: Array, codes: Indices, most: int, rng: np.random.Generator) -> Path:  # noqa: ARG001
     """Return a relevance vector classifier on the members (5.5.3), for study: it overfits."""
     design = np.column_stack([columns, np.ones(len(columns))])
     found = sparse_classification(design, codes, max_iter=300)
-    return _truncated(columns, codes.astype(float), found.active, found.mean, most)
+    return _truncate(columns, codes.astype(float), found.active, found.mean, most)
 
 
 def by_nonnegative(columns: Array, codes: Indices, most: int, rng: np.random.Generator) -> Path:  # noqa: ARG001
@@ -151,7 +151,7 @@ def by_combination(columns: Array, codes: Indices, most: int, rng: np.random.Gen
         total += np.exp(logs - logs.max()) @ drawn
         alpha += drawn[int(logs.argmax())]
     order = np.argsort(-total, kind="stable")
-    return [_placed(len(total), order[:size], total[order[:size]]) for size in range(1, most + 1)]
+    return [_place(len(total), order[:size], total[order[:size]]) for size in range(1, most + 1)]
 
 
 def by_evolution(columns: Array, codes: Indices, most: int, rng: np.random.Generator) -> Path:
@@ -196,7 +196,7 @@ def _keep(
     """Remember the weights of each size with the least loss."""
     size = int((part > 0).sum())
     if size and (size not in best or loss < best[size][0]):
-        best[size] = loss, _placed(n, np.array(active), part)
+        best[size] = loss, _place(n, np.array(active), part)
 
 
 def _down_to_one(best: dict[int, tuple[float, Array]]) -> Path:
@@ -205,22 +205,22 @@ def _down_to_one(best: dict[int, tuple[float, Array]]) -> Path:
         return []
     least = best[min(best)][1]
     order = np.argsort(-least, kind="stable")
-    cut = [_placed(len(least), order[:k], least[order[:k]]) for k in range(1, min(best))]
+    cut = [_place(len(least), order[:k], least[order[:k]]) for k in range(1, min(best))]
     return [*cut, *(best[size][1] for size in sorted(best))]
 
 
 def _equal(n: int, chosen: Indices) -> Array:
-    return _placed(n, chosen, np.ones(len(chosen)))
+    return _place(n, chosen, np.ones(len(chosen)))
 
 
-def _placed(n: int, chosen: Indices, part: Array) -> Array:
+def _place(n: int, chosen: Indices, part: Array) -> Array:
     """Return weights of all members, those of the chosen ones with absolute values of sum one."""
     weights = np.zeros(n)
     weights[chosen] = part / max(np.abs(part).sum(), np.finfo(float).tiny)
     return weights
 
 
-def _truncated(columns: Array, target: Array, active: Indices, mean: Array, most: int) -> Path:
+def _truncate(columns: Array, target: Array, active: Indices, mean: Array, most: int) -> Path:
     """Return least squares on the heaviest members for each size, and all of them at last."""
     is_member = active < columns.shape[1]
     members, weights = active[is_member], mean[is_member]
@@ -232,5 +232,5 @@ def _truncated(columns: Array, target: Array, active: Indices, mean: Array, most
         own = heavy[:size]
         design = np.column_stack([columns[:, own], np.ones(len(columns))])
         solved = np.linalg.lstsq(design, target)[0].astype(np.float64)
-        path.append(_placed(columns.shape[1], own, solved[:-1]))
-    return [*path, _placed(columns.shape[1], members, weights)]
+        path.append(_place(columns.shape[1], own, solved[:-1]))
+    return [*path, _place(columns.shape[1], members, weights)]

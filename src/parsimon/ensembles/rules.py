@@ -345,8 +345,7 @@ class BoundTree(_UnitCube):
                 goes_right = np.take_along_axis(above, node[:, None, :], axis=1)[:, 0]
                 node = 2 * node + 1 + goes_right
             leaves = theta[:, 2 * n_nodes :] >= 0.5
-            found: Mask = np.take_along_axis(leaves, node - n_nodes, axis=1)
-            return found
+            return np.take_along_axis(leaves, node - n_nodes, axis=1)
 
         return labels
 
@@ -377,8 +376,7 @@ class BoundRuleList(_UnitCube):
             answers = theta[:, 3 * r :] >= 0.5
             # The first rule that holds; the last answer is for rows where none does.
             first = np.where(holds.any(axis=1), holds.argmax(axis=1), r)
-            found: Mask = np.take_along_axis(answers, first, axis=1)
-            return found
+            return np.take_along_axis(answers, first, axis=1)
 
         return labels
 
@@ -447,7 +445,7 @@ class BoundYesNoRule(BoundRule):
         return np.where(width > 0, width, 1.0) / 3
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
-        return np.column_stack([_drawn(prior, n, rng) for prior in self.priors])
+        return np.column_stack([_draw_prior(prior, n, rng) for prior in self.priors])
 
     def log_prior(self, theta: Array) -> Array:
         logs = [_log_density(prior, theta[:, j]) for j, prior in enumerate(self.priors)]
@@ -506,7 +504,7 @@ def _as_prior(given: Any) -> Any:
     return kind, first, second
 
 
-def _drawn(prior: Any, n: int, rng: np.random.Generator) -> Array:
+def _draw_prior(prior: Any, n: int, rng: np.random.Generator) -> Array:
     if not isinstance(prior, tuple):
         return np.asarray(prior.rvs(size=n, random_state=rng), dtype=np.float64)
     kind, first, second = prior

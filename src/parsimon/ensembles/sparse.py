@@ -286,16 +286,16 @@ class SparseEnsemble(TwoClassVote, FrontEstimator):
             raise InvalidInputError("A class has one row; folds need two or more of each.")
         # At least two rows of each class in each fold, where there are so many.
         folds = class_folds(codes, max(2, min(self.cv, int(np.bincount(codes).min()) // 2)))
-        pool, said = _gathered(self.members, X, y, codes, folds)
+        pool, said = _gather_members(self.members, X, y, codes, folds)
         most = min(self.max_size, len(pool))
         rng = generator(self.random_state)
         equal = np.full(len(pool), 1.0 / len(pool))
         paths = [WAYS[self.method](own[folds != k], codes[folds != k], most, rng) or [equal]
                  for k, own in enumerate(said.of_fold)]  # fmt: skip
         path = WAYS[self.method](said.whole, codes, most, rng) or [equal]
-        return self._kept(path, paths, pool, said, codes, rng)
+        return self._keep_path(path, paths, pool, said, codes, rng)
 
-    def _kept(
+    def _keep_path(
         self,
         path: Path,
         paths: list[Path],
@@ -373,7 +373,7 @@ class _Votes:
         return vote
 
 
-def _gathered(
+def _gather_members(
     given: Any, X: Array, y: AnyArray, codes: Indices, folds: Indices
 ) -> tuple[Members, _MemberColumns]:
     """Return the members, and what they say of the training rows."""

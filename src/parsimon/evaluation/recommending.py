@@ -15,14 +15,22 @@ begun with, is below one tenth, and beside the best below one half; where someth
 it must keep seven tenths of what that model gains over guessing. A model that is both smaller and
 better in the folds than the linear one is never passed over for it. `is_better` says where guessing
 is out of the question.
+
+Probabilities that are too sure are tempered, as far as rows that were not seen ask for it.
+
+All log odds of a model are multiplied by one slope between 0 and 1 (temperature scaling; Guo and
+others 2017, ICML), so that the class that is called stays the same, and so does the order of rows.
+A few dozen rows can determine one number, and no more.
 """
 
 import math
 
+import numpy as np
+from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_ndtr
 from scipy.stats import norm, ttest_1samp
 
-from parsimon._typing import Array
+from parsimon._typing import Array, Indices
 
 # Parts of what the best loses: what is forgiven, and by how much a model is worse if it is worse.
 TOLERANCE, _SPREAD = 0.05, 0.2
@@ -60,3 +68,33 @@ def beats_chance(gains: Array) -> bool:
     if len(gains) < 2 or gains.std() <= 1e-12 * abs(gains.mean()):
         return bool(len(gains) > 1 and gains.mean() > 0)
     return bool(ttest_1samp(gains, 0.0, alternative="greater").pvalue < _CHANCE)
+
+
+# No model is taken to be surer than this.
+SURE = 1e-6
+# A slope from here on is taken for 1.
+_SLIGHT = 0.95
+
+
+def temper(chances: Array, slope: float) -> Array:
+    """Return probabilities whose log odds are multiplied by the slope, shape (m, c)."""
+    if slope == 1.0:
+        return chances
+    logs = slope * np.log(np.maximum(chances, SURE))
+    raised = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return raised / raised.sum(axis=1, keepdims=True)
+
+
+def tempered_slope(chances: Array, codes: Indices) -> float:
+    """Return the slope up to 1 of the least log loss on rows that a model has not seen.
+
+    Shapes: chances (n, c), codes (n,).
+    """
+    rows = np.arange(len(codes))
+
+    def loss(slope: float) -> float:
+        own = temper(chances, slope)[rows, codes]
+        return float(-np.log(np.maximum(own, SURE)).mean())
+
+    best = minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-4})
+    return 1.0 if best.x > _SLIGHT or loss(1.0) <= best.fun else float(best.x)

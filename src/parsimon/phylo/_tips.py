@@ -363,7 +363,6 @@ def mean_unsure(gaussian: TreeGaussian, *, nodes: Indices | None, kind: str) -> 
     with_mean = gaussian.covariance_with_mean()
     variance = float(np.mean(with_mean[gaussian.nodes]))
     if kind == "marginal":
-        unsure: Array = variance - 2.0 * with_mean[nodes]
-        return unsure
+        return variance - 2.0 * with_mean[nodes]
     left = 1.0 - gaussian.conditional(np.ones(len(gaussian.nodes))).mean[nodes]
     return variance * left**2

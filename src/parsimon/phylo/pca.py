@@ -37,7 +37,7 @@ from parsimon.phylo._matrix_normal import (
     star,
 )
 from parsimon.phylo._tips import check_tree, split_tips, tip_gaussian
-from parsimon.phylo.pgls import checked_limits
+from parsimon.phylo.pgls import check_limits
 from parsimon.phylo.plot import biplot
 from parsimon.phylo.tree import Tree
 from parsimon.phylo.tree_gaussian import TreeGaussian
@@ -161,7 +161,7 @@ class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return None if gaussian is None else gaussian.with_model(Model(pagel_lambda=share))
 
     def _fit_whole(self, gaussian: TreeGaussian | None, features: Array) -> Moments:
-        self.lambda_ = self._estimated(gaussian, features)
+        self.lambda_ = self._estimate_lambda(gaussian, features)
         found = self._moments(self._at(gaussian, self.lambda_), features)
         self.log_likelihood_ = self._height(found)
         self.imputed_ = features.copy()
@@ -178,7 +178,7 @@ class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             self.lambda_ = 0.0 if gaussian is None else float(self.pagel_lambda)
             fit = fit_cells(rows.with_model(Model(pagel_lambda=self.lambda_)), table, options)
         else:
-            limits = checked_limits("lambda", self.bounds, gaussian.tree)
+            limits = check_limits("lambda", self.bounds, gaussian.tree)
             self.lambda_, fit = fit_lambda(rows, table, options, limits)
         self.log_likelihood_, self.imputed_ = fit.found.log_likelihood, fit.found.completed
         self.n_iter_, self.converged_ = len(fit.heights), fit.converged
@@ -191,7 +191,7 @@ class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         n = table.n_rows
         return Moments(fit.found.mean, fit.expected * n, 0.0, n)
 
-    def _estimated(self, gaussian: TreeGaussian | None, features: Array) -> float:
+    def _estimate_lambda(self, gaussian: TreeGaussian | None, features: Array) -> float:
         if gaussian is None:
             return 0.0
         if self.pagel_lambda != "ML":
@@ -200,7 +200,7 @@ class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         def height(share: float) -> float:
             return self._height(self._moments(self._at(gaussian, share), features))
 
-        limits = checked_limits("lambda", self.bounds, gaussian.tree)
+        limits = check_limits("lambda", self.bounds, gaussian.tree)
         if height(0.5 * (limits[0] + limits[1])) == np.inf:
             raise InvalidInputError(
                 f"lambda cannot be estimated: {len(features)} tips leave nothing of "
@@ -347,11 +347,11 @@ class P3CA(TreeComponents):
         scatter = left.T @ gaussian.covariance() @ left
         return Moments(found.mean, scatter, -found.log_determinant, found.n)
 
-    def _fitted(self, expected: Array) -> LowRank:
+    def _fit_low_rank(self, expected: Array) -> LowRank:
         return low_rank(expected, self._n_kept(len(expected), 2))
 
     def _form(self, expected: Array) -> Array:
-        return self._fitted(expected).covariance
+        return self._fit_low_rank(expected).covariance
 
     def _n_free(self, n_columns: int) -> int:
         return min(self._n_kept(n_columns, 2), n_columns - 1)
@@ -360,11 +360,11 @@ class P3CA(TreeComponents):
         return table.column_means if self.centre == "sample" else None
 
     def _height(self, found: Moments) -> float:
-        fit = self._fitted(found.scatter / found.n)
+        fit = self._fit_low_rank(found.scatter / found.n)
         return matrix_log_likelihood(found, fit.log_determinant, float(fit.n_columns))
 
     def _store(self, found: Moments) -> None:
-        fit = self._fitted(found.scatter / found.n)
+        fit = self._fit_low_rank(found.scatter / found.n)
         self.noise_variance_, self._covariance = fit.noise, fit.covariance
         self.components_, self.loadings_ = fit.directions.T, fit.loadings
         self.explained_variance_ = fit.variances

@@ -367,7 +367,7 @@ class PGLS(TreeRegressor):
         weakest = 1e-4 / height if self.root == "stationary" else 0.0
         limits = {**usual, "alpha": (weakest, 50.0 / height), **dict(self.bounds or {})}
         return {
-            name: checked_limits(name, limits[name], tree)
+            name: check_limits(name, limits[name], tree)
             for name in PARAMETERS
             if self._given(name) == "ML"
         }
@@ -389,7 +389,7 @@ class PGLS(TreeRegressor):
             )
 
 
-def checked_limits(name: str, limits: Any, tree: Tree) -> tuple[float, float]:
+def check_limits(name: str, limits: Any, tree: Tree) -> tuple[float, float]:
     """Return where a parameter is sought, "max" as the number it stands for."""
     low, high = limits
     if isinstance(high, str) and high == "max" and name == "lambda":

@@ -38,7 +38,7 @@ from parsimon.phylo._tips import (
     relatives,
     tip_gaussian,
 )
-from parsimon.phylo.pgls import checked_limits, write_columns
+from parsimon.phylo.pgls import check_limits, write_columns
 from parsimon.phylo.tree import Tree
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Ranking:
         return write_columns([["", *_HEADS], *rows])
 
 
-def ranked(model: "PhyRVM") -> Ranking:
+def rank_columns(model: "PhyRVM") -> Ranking:
     """Return the columns of a fitted model, the constant left out."""
     posterior = model.posterior_
     first = model._first(posterior)
@@ -347,7 +347,7 @@ class PhyRVM(TreeRegressor):
         features, self._positions = self._read(X, y)
         functions = make_functions(self.kernel, features, gamma=self.gamma)
         columns = functions(features)
-        self.prior_ = self._chosen_prior(columns)
+        self.prior_ = self._choose_prior(columns)
         self._centre = float(np.mean(self._y)) if self.fit_intercept else 0.0
         problem = TreeRegression(
             tip_gaussian(self.tree, self._positions),
@@ -375,7 +375,7 @@ class PhyRVM(TreeRegressor):
     def ranking(self) -> Ranking:
         """Return the columns in the model, the most relevant first; print it to read it."""
         check_is_fitted(self)
-        return ranked(self)
+        return rank_columns(self)
 
     def lambda_posterior(self, *, level: float = 0.95, n_points: int = 32) -> LambdaPosterior:
         """Return the posterior of lambda, flat before the data between the bounds.
@@ -430,7 +430,7 @@ class PhyRVM(TreeRegressor):
             return 0.0, problem.fit(0.0)
         if self.pagel_lambda != "ML":
             return float(self.pagel_lambda), problem.fit(float(self.pagel_lambda))
-        self._limits = self._checked_bounds(problem)
+        self._limits = self._check_bounds(problem)
         self.estimated_ = ("lambda",)
         curve = maximise_over_lambda(problem, self._limits)
         self._found = curve.found
@@ -495,7 +495,7 @@ class PhyRVM(TreeRegressor):
         """Return 1 if the constant is in the model, where it is the first column."""
         return int(self.fit_intercept and bool((posterior.active[:1] == 0).any()))
 
-    def _checked_bounds(self, problem: TreeRegression) -> tuple[float, float]:
+    def _check_bounds(self, problem: TreeRegression) -> tuple[float, float]:
         tree = self.tree
         if tree is None or not float(tree.depth.max()) > 0:
             raise InvalidInputError("The tree has height zero: all tips are at its root.")
@@ -504,9 +504,9 @@ class PhyRVM(TreeRegressor):
                 "All values of y are equal, so that lambda cannot be estimated; give "
                 "pagel_lambda as a number."
             )
-        return checked_limits("lambda", self.bounds, tree)
+        return check_limits("lambda", self.bounds, tree)
 
-    def _chosen_prior(self, columns: Array) -> Prior | Literal["priced"]:
+    def _choose_prior(self, columns: Array) -> Prior | Literal["priced"]:
         if self.prior != "auto":
             return self.prior
         chosen = isinstance(self.kernel, str) and self.kernel == FEATURES

@@ -128,9 +128,9 @@ def plot_tree(
         tall = min(max(tree.n_tips * _ROW + 0.8, 2.6), 14.0)
         axes = new_axes(ax, figsize=(7.2, tall))
         if colours is None:
-            _plain(axes, tree, height)
+            _draw_plain(axes, tree, height)
         else:
-            _coloured(axes, tree, height, colours, label)
+            _draw_coloured(axes, tree, height, colours, label)
         deepest = float(tree.depth.max()) or 1.0
         if shown:
             _write_names(axes, tree, height)
@@ -190,7 +190,7 @@ def _drawing_order(tree: Tree) -> list[int]:
     return met
 
 
-def _plain(axes: "Axes", tree: Tree, height: Array) -> None:
+def _draw_plain(axes: "Axes", tree: Tree, height: Array) -> None:
     from matplotlib.collections import LineCollection
 
     x, above = tree.depth, np.maximum(tree.parent, 0)
@@ -204,7 +204,7 @@ def _plain(axes: "Axes", tree: Tree, height: Array) -> None:
     )
 
 
-def _coloured(axes: "Axes", tree: Tree, height: Array, colours: Array, label: str) -> None:
+def _draw_coloured(axes: "Axes", tree: Tree, height: Array, colours: Array, label: str) -> None:
     x, above = tree.depth[1:], tree.parent[1:]
     start, level = tree.depth[above], height[1:]
     share = np.linspace(0.0, 1.0, _PIECES + 1)
@@ -263,7 +263,7 @@ _MANY = 120
 
 def biplot(model: Any, components: tuple[int, int], colour: Any, ax: "Axes | None") -> "Axes":
     """Draw a fitted analysis; ancestors are where the scores of their descendants put them."""
-    first, second = _checked(model, components)
+    first, second = _check_components(model, components)
     scores = model.scores_[:, [first, second]]
     with figure_style():
         axes = new_axes(ax, figsize=(7.2, 5.2))
@@ -289,7 +289,7 @@ def biplot(model: Any, components: tuple[int, int], colour: Any, ax: "Axes | Non
     return axes
 
 
-def _checked(model: Any, components: tuple[int, int]) -> tuple[int, int]:
+def _check_components(model: Any, components: tuple[int, int]) -> tuple[int, int]:
     there = range(model.scores_.shape[1])
     first, second = components
     if first not in there or second not in there:
@@ -342,7 +342,7 @@ def _draw_arrows(axes: "Axes", model: Any, pair: tuple[int, int], scores: Array)
 
 def _draw_labels(axes: "Axes", heads: Array, names: list[str], inside: Array) -> None:
     """Write labels in strips beside everything else, where they cover neither tips nor labels."""
-    (left, bottom), (right, top) = _widened(inside.min(axis=0), inside.max(axis=0))
+    (left, bottom), (right, top) = _widen(inside.min(axis=0), inside.max(axis=0))
     # Layout may take a tenth of the axes later.
     inches = 0.9 * np.array(axes.get_window_extent().size) / axes.figure.dpi
     most = max(min(int(_STRIP * inches[0] / _LETTER), _LETTERS), 2)
@@ -362,7 +362,7 @@ def _draw_labels(axes: "Axes", heads: Array, names: list[str], inside: Array) ->
             _write(axes, labels[row], heads[row], (edge, float(height)))
 
 
-def _widened(low: Array, high: Array) -> tuple[Array, Array]:
+def _widen(low: Array, high: Array) -> tuple[Array, Array]:
     """Return corners with some room above and below, and with none of both sides zero."""
     size = np.where(high > low, high - low, 2.0)
     room = np.where(high > low, [0.0, 0.04], 0.5) * size
@@ -373,8 +373,7 @@ def _towards(heads: Array, edge: float, bottom: float, top: float) -> Array:
     """Return heights of labels: with the arrows to the edge, but not far, as some are steep."""
     run = np.maximum(np.abs(heads[:, 0]), 1e-9 * abs(edge))
     beyond = np.clip(heads[:, 1] * (abs(edge) / run), bottom, top)
-    heights: Array = heads[:, 1] + _BEND * (beyond - heads[:, 1])
-    return heights
+    return heads[:, 1] + _BEND * (beyond - heads[:, 1])
 
 
 def _write(axes: "Axes", label: str, head: Array, place: tuple[float, float]) -> None:

@@ -148,7 +148,7 @@ def newick(tree: Tree) -> str:
             pieces.append(item)
             continue
         below = children[item]
-        after = _quoted(tree.name[item])
+        after = _quote(tree.name[item])
         if item or tree.length[0]:
             after += f":{_digits(float(tree.length[item]))}"
         waiting.append(after if not below else f"){after}")
@@ -159,7 +159,7 @@ def newick(tree: Tree) -> str:
     return "".join(pieces)
 
 
-def _quoted(label: str) -> str:
+def _quote(label: str) -> str:
     if not label or _PLAIN.fullmatch(label):
         return label
     return "'" + label.replace("'", "''") + "'"
@@ -284,7 +284,7 @@ def _nexus_tree(text: str, which: int | str, spaces: bool) -> tuple[str, dict[st
         elif inside and command == "TRANSLATE":
             translation = _translation(rest, spaces)
         elif inside and command in {"TREE", "UTREE"} and (label := _TREE_NAME.match(rest)):
-            names.append(_unquoted(label.group(1), spaces))
+            names.append(_unquote(label.group(1), spaces))
             trees.append(rest[label.end() :] + ";")
     if isinstance(which, str):
         if which not in names:
@@ -309,12 +309,12 @@ def _translation(rest: str, spaces: bool) -> dict[str, str]:
     if len(words) % 2:
         raise InvalidInputError("The TRANSLATE table of the NEXUS file is not made of pairs.")
     return {
-        _unquoted(key, False): _unquoted(label, spaces)
+        _unquote(key, False): _unquote(label, spaces)
         for key, label in zip(words[::2], words[1::2], strict=True)
     }
 
 
-def _unquoted(word: str, spaces: bool) -> str:
+def _unquote(word: str, spaces: bool) -> str:
     if word[:1] == "'":
         return word[1:-1].replace("''", "'")
     return word.replace("_", " ") if spaces else word

@@ -100,7 +100,7 @@ def phylogenetic_signal(
     ratio = max(2.0 * (best.log_likelihood_ - without), 0.0)
     gaussian = TreeGaussian(tree, tips=positions)
     K = float(blomberg_k(gaussian, y[:, None])[0])
-    greater = _permuted(gaussian, y, n_permutations, random_state) >= K * (1.0 - 1e-12)
+    greater = _permute(gaussian, y, n_permutations, random_state) >= K * (1.0 - 1e-12)
     return Signal(
         best.lambda_,
         best.profile(n_points=3).interval,
@@ -132,7 +132,7 @@ def blomberg_k(gaussian: TreeGaussian, columns: Array) -> Array:
     return K
 
 
-def _permuted(gaussian: TreeGaussian, y: Array, n_permutations: int, random_state: Seed) -> Array:
+def _permute(gaussian: TreeGaussian, y: Array, n_permutations: int, random_state: Seed) -> Array:
     rng = generator(random_state)
     block = max(_CELLS // len(y), 1)
     found = []

@@ -198,8 +198,7 @@ class TreeGaussian:
         for node in range(1, len(parent)):
             full[node, :node] = full[:node, node] = decay[node] * full[parent[node], :node]
             full[node, node] = decay[node] ** 2 * full[parent[node], parent[node]] + variance[node]
-        dense: Array = full[np.ix_(self.nodes, self.nodes)]
-        return dense
+        return full[np.ix_(self.nodes, self.nodes)]
 
     def precision(self) -> Array:
         """Return the inverse of the covariance matrix, shape (n, n), at quadratic cost."""

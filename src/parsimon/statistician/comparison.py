@@ -17,6 +17,7 @@ from parsimon.evaluation.recommending import (
     KEPT,
     LIKELY,
     PROVED,
+    SURE,
     TOLERANCE,
     beats_chance,
     probably_worse,
@@ -28,7 +29,6 @@ from parsimon.evaluation.row_intervals import (
     share_bounds,
     unit_sums,
 )
-from parsimon.evaluation.tempering import SURE
 from parsimon.report.figures import error_against_size
 from parsimon.report.findings import ComparedModel, ModelComparison, Picture
 from parsimon.statistician.asked_table import ReadTable

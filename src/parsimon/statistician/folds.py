@@ -15,7 +15,7 @@ import numpy as np
 from parsimon._parallel import Workers, n_workers
 from parsimon._typing import Array, Indices
 from parsimon.evaluation.folds import OuterPart, outer_parts
-from parsimon.evaluation.tempering import temper, tempered_slope
+from parsimon.evaluation.recommending import temper, tempered_slope
 from parsimon.exceptions import InvalidInputError
 from parsimon.statistician.families import Family, Fitted, ModelSize, Question, Setting
 from parsimon.statistician.families.family import QuestionFit, SeenTable, sampled

@@ -15,13 +15,13 @@ from scipy.stats import binomtest
 
 from parsimon._checks import finite_vector
 from parsimon._typing import Array, Indices, Mask
+from parsimon.evaluation.recommending import SURE
 from parsimon.evaluation.row_intervals import (
     Bounds,
     area_bounds,
     dependence_near,
     placement_shares,
 )
-from parsimon.evaluation.tempering import SURE
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference.logistic import fit_logistic, logistic_loss
 from parsimon.pareto import Front

@@ -14,6 +14,7 @@ import numpy as np
 
 from parsimon._typing import Array, Indices, Mask
 from parsimon.evaluation.importance import paired_gain
+from parsimon.evaluation.recommending import SURE
 from parsimon.evaluation.row_intervals import (
     Bounds,
     area_bounds,
@@ -27,7 +28,6 @@ from parsimon.evaluation.row_intervals import (
     share_bounds,
     wilson,
 )
-from parsimon.evaluation.tempering import SURE
 from parsimon.report.findings import (
     Decision,
     Honest,

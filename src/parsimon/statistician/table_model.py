@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from parsimon._checks import nearest_name, shorten
 from parsimon._typing import AnyArray, Array
-from parsimon.evaluation.tempering import temper
+from parsimon.evaluation.recommending import temper
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import ComparedModel, Treatment
 from parsimon.statistician.contributions import (

@@ -17,7 +17,6 @@ point.
    training support vector machines", JMLR 6:1889-1918.
 """
 
-import time
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,6 +24,7 @@ import numpy as np
 
 from parsimon._checks import check_positive
 from parsimon._compiled import compiled
+from parsimon._deadline import Deadline, is_late
 from parsimon._typing import Array, Mask
 
 # Share of the upper bound within which a variable counts as being at a bound.
@@ -104,8 +104,7 @@ class Dual:
 
     def scores(self, alpha: Array, bias: float = 0.0) -> Array:
         """Return the decision function at the training rows, shape (n,)."""
-        scores: Array = self.kernel @ (alpha * self.signs) + bias
-        return scores
+        return self.kernel @ (alpha * self.signs) + bias
 
     def signed_box(self) -> tuple[Array, Array]:
         """Return the least and the greatest values of ``alpha * signs``."""
@@ -183,7 +182,7 @@ def climb_dual(
     products: Array | None = None,
     tol: float = 1e-3,
     max_steps: int = 1_000_000,
-    deadline: float = np.inf,
+    deadline: Deadline = None,
 ) -> Climbed:
     """Climb from a feasible point to a stationary one by exact steps.
 
@@ -203,7 +202,7 @@ def climb_dual(
         n_steps += before
         # Known to rounding after few steps; computed anew where it had time to drift.
         known = slope - residual if before < len(beta) else kernel @ beta
-        if before < room or n_steps >= max_steps or time.monotonic() >= deadline:
+        if before < room or n_steps >= max_steps or is_late(deadline):
             break
     found = np.clip(beta * dual.signs, 0.0, dual.upper)
     return Climbed(found, known, n_steps, converged=before < room)
@@ -410,8 +409,7 @@ def feasible(dual: Dual, alpha: Array) -> Array:
     factors = [
         np.divide(least, side, out=np.zeros_like(side), where=side > 0) for side in (up, down)
     ]
-    shrunk: Array = inside * np.where(positive, factors[0][..., None], factors[1][..., None])
-    return shrunk
+    return inside * np.where(positive, factors[0][..., None], factors[1][..., None])
 
 
 def _suits_libsvm(dual: Dual) -> bool:

@@ -8,7 +8,6 @@ particle swarm. `EvolutionOptions` say which and how long, `evolve` runs it and 
 `EvolutionResult`.
 """
 
-import time
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from parsimon import _compiled
 from parsimon._checks import check_choice, check_count, check_positive, check_seconds
+from parsimon._deadline import Deadline, end_after, is_late
 from parsimon._random import Seed
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.pareto import evolution_strategy, particle_swarm
@@ -168,7 +168,7 @@ class EvolutionOptions:
 _MOST_SWITCHED = 0.3
 
 
-def varied(dual: Dual, parents: Array, mates: Array, rng: np.random.Generator) -> Array:
+def vary(dual: Dual, parents: Array, mates: Array, rng: np.random.Generator) -> Array:
     """Return children, shape (k, n), in the box and on the plane.
 
     Every second child takes half of the variables of a mate; then some are switched: off if they
@@ -248,7 +248,7 @@ class MemeticEvolution:
     dual: Dual
     options: EvolutionOptions
     concave: bool
-    deadline: float = np.inf
+    deadline: Deadline = None
     title: str = "evolving"
     keeps_states: bool = True
 
@@ -290,7 +290,7 @@ class MemeticEvolution:
     def children(self, state: Generation, rng: np.random.Generator) -> DualPoints:
         points, k = state.points, self.options.population_size
         parents, mates = (_winners(len(points), k, rng) for _ in range(2))
-        alpha = varied(self.dual, points.alpha[parents], points.alpha[mates], rng)
+        alpha = vary(self.dual, points.alpha[parents], points.alpha[mates], rng)
         return points.changed(self.dual, parents, alpha)
 
     def climbed(self, points: DualPoints) -> Generation:
@@ -298,7 +298,7 @@ class MemeticEvolution:
         alpha, products = points.alpha.copy(), points.products.copy()
         n_steps = n_climbed = 0
         for place in range(len(points)):
-            if place and time.monotonic() >= self.deadline:
+            if place and is_late(self.deadline):
                 break
             end = climb_dual(
                 self.dual,
@@ -369,11 +369,10 @@ def evolve(
             best, history, found.n_iter, found.n_evaluations, 0, found.stopped_by
         )
     limit = settings.time_limit
-    deadline = np.inf if limit is None else time.monotonic() + limit
     options = SearchOptions(
         settings.max_iter, time_limit=limit, stall=settings.stall, random_state=random_state
     )
-    return run(MemeticEvolution(dual, settings, concave, deadline), options)
+    return run(MemeticEvolution(dual, settings, concave, end_after(limit)), options)
 
 
 _MUTATIONS: dict[str, Mutation] = {

@@ -32,12 +32,12 @@ converged: the more generations, the more support vectors they have.
    hypervolume", European Journal of Operational Research 181:1653-1669.
 """
 
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from parsimon._deadline import is_late, time_left
 from parsimon._typing import AnyArray, Array, Indices
 from parsimon.pareto import Box, Directions, SearchResult, UniformCrossover, hypervolume, nsga2
 from parsimon.pareto.run import Ending, SearchOptions, Standing, child_generator, run
@@ -80,8 +80,7 @@ class MarginProblem:
 
     def scores(self, alpha: Array) -> Array:
         """Return the functions' values without bias, shape (k, n), of rows of dual variables."""
-        values: Array = (alpha * self.signs) @ self.kernel
-        return values
+        return (alpha * self.signs) @ self.kernel
 
     def objectives(self, alpha: Array) -> Array:
         """Return margin term and hinge loss at the best bias, shape (k, 2)."""
@@ -108,8 +107,7 @@ def hinge_losses(decisions: Array, signs: Array, weights: Array) -> Array:
 
     Shapes: decisions (k, n), signs, weights (n,).
     """
-    losses: Array = np.maximum(1.0 - decisions * signs, 0.0) @ weights
-    return losses
+    return np.maximum(1.0 - decisions * signs, 0.0) @ weights
 
 
 def best_bias(scores: Array, signs: Array, weights: Array) -> Array:
@@ -208,10 +206,10 @@ class AscentMutation:
         if switched.any():
             drawn = HybridMutation()(children[switched], space, rng)
             children[switched] = np.minimum(drawn, price[switched, None] * self.problem.weights)
-        return climbed(self.problem, children, price, n_steps=self.n_steps)
+        return climb_rows(self.problem, children, price, n_steps=self.n_steps)
 
 
-def climbed(problem: MarginProblem, alpha: Array, price: Array, *, n_steps: int) -> Array:
+def climb_rows(problem: MarginProblem, alpha: Array, price: Array, *, n_steps: int) -> Array:
     """Climb a few steps in the dual of each row's own price, all rows side by side.
 
     Each step moves the pair of variables that libsvm would choose, by second-order information
@@ -303,7 +301,7 @@ def removal_order(values: Array) -> Indices:
     return order[np.array(removed + ends, dtype=np.intp)]
 
 
-def seeds(
+def solve_prices(
     problem: MarginProblem, C: Array, *, tol: float = 1e-3, deadline: float | None = None
 ) -> Array:
     """Return the exact dual variables for some C, shape (k, n), in their order.
@@ -314,12 +312,12 @@ def seeds(
     for price in C:
         dual = Dual(problem.kernel, problem.signs, price * problem.weights)
         found.append(solve(dual, tol=tol).alpha)
-        if deadline is not None and time.monotonic() > deadline:
+        if is_late(deadline):
             break
     return np.array(found)
 
 
-def interpolated(known: Array, C_known: Array, C: Array) -> Array:
+def interpolate(known: Array, C_known: Array, C: Array) -> Array:
     """Return dual variables for more C, by linear interpolation in C between neighbours.
 
     Shapes: known (k, n), C_known (k,), C (m,) -> (m, n).
@@ -345,8 +343,8 @@ def evolve_front(
     """Search for the front of margin term and hinge loss between a few exact machines."""
     least, most = C_range
     C_seeds = np.geomspace(least, most, max(2, min(n_seeds, n_points)))
-    known = seeds(problem, C_seeds, deadline=deadline)
-    start = interpolated(known, C_seeds[: len(known)], _start_prices(C_seeds, n_points))
+    known = solve_prices(problem, C_seeds, deadline=deadline)
+    start = interpolate(known, C_seeds[: len(known)], _start_prices(C_seeds, n_points))
     ends = problem.objectives(known)
     return nsga2(
         problem.objectives,
@@ -366,7 +364,7 @@ def evolve_front(
 
 def time_until(deadline: float | None) -> float | None:
     """Return the time until a deadline; the least there is if it has passed."""
-    return None if deadline is None else max(deadline - time.monotonic(), 1e-9)
+    return time_left(deadline, least=1e-9)
 
 
 def resumable(run_options: dict[str, Any], deadline: float | None) -> dict[str, Any]:
@@ -374,9 +372,7 @@ def resumable(run_options: dict[str, Any], deadline: float | None) -> dict[str, 
 
     A search that goes on has the whole start, to which a file with another would not belong.
     """
-    if deadline is None or time.monotonic() < deadline:
-        return run_options
-    return run_options | {"checkpoint": None}
+    return run_options | {"checkpoint": None} if is_late(deadline) else run_options
 
 
 def _start_prices(C_seeds: Array, n_points: int) -> Array:

@@ -1,6 +1,6 @@
 r"""The machines of a front: their rows, their figures, and each as an ordinary classifier.
 
-`FrontSVC` is one machine; its own `fit` solves the exact problem at its C. `machines_found` turns
+`FrontSVC` is one machine; its own `fit` solves the exact problem at its C. `describe_search` turns
 what a search returned into a `Front` whose solutions are such classifiers, with all that is known
 of each on training rows and on rows held out. A row that is there twice is never on both sides of
 that split.
@@ -41,7 +41,7 @@ from parsimon.svm._front import (
     margin_terms,
     prices,
 )
-from parsimon.svm._gram import BinaryKernelMachine, Gram, fit_gram
+from parsimon.svm._gram import BinaryKernelMachine, Gram, copy_columns, fit_gram
 from parsimon.svm._pairs import Slopes, cross_fit_slopes, fit_slopes
 from parsimon.svm.indefinite import Definiteness, TrainingMatrix, training_matrix
 
@@ -194,8 +194,7 @@ class Expansion:
     def __call__(self, X: Array) -> Array:
         if not len(self.coefficients):
             return np.full(len(X), self.bias)
-        values: Array = self.gram.between(X) @ self.coefficients + self.bias
-        return values
+        return self.gram.between(X) @ self.coefficients + self.bias
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,8 +220,7 @@ class TrainedRows:
         signed = alpha * np.where(self.rows.y == 1, 1.0, -1.0)
         if self.map is None:
             return signed
-        mapped: Array = signed @ self.map.T
-        return mapped
+        return signed @ self.map.T
 
 
 def two_classes(y: Any, sample_weight: Any) -> tuple[AnyArray, Indices, Array]:
@@ -311,8 +309,7 @@ class FrontMachines:
 
     Shapes: alpha (k, n), bias (k,).
 
-    template: Not fitted, with the options of the search.
-    header: Number of columns of the user's table, and their names or None.
+    template: Not fitted, with the options of the search and the columns of the user's table.
     columns (k,): All that is known of each machine, by name.
     is_dual: Whether they come from the printed objectives, so that they have no price of their own.
     holdout: The rows held out, if any were.
@@ -320,7 +317,6 @@ class FrontMachines:
 
     basis: TrainedRows
     template: FrontSVC
-    header: tuple[int, AnyArray | None]
     alpha: Array
     bias: Array
     columns: Mapping[str, Array]
@@ -350,10 +346,7 @@ class FrontMachines:
 
     def __call__(self, index: int) -> FrontSVC:
         """Return the classifier at a place of the front."""
-        model = self.unfitted(index)
-        model.n_features_in_, names = self.header
-        if names is not None:
-            model.feature_names_in_ = names
+        model = copy_columns(self.template, self.unfitted(index))
         alpha, bias = self.alpha[index], float(self.bias[index])
         return settle_machine(model, alpha, bias, self.basis, self._slopes(alpha, bias))
 
@@ -411,14 +404,12 @@ def list_rules(is_dual: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*_shown(is_dual), *more)))
 
 
-def machines_found(
+def describe_search(
     result: SearchResult,
     problem: MarginProblem,
     basis: TrainedRows,
     holdout: Holdout | None,
-    *,
     template: FrontSVC,
-    header: tuple[int, AnyArray | None],
 ) -> tuple[FrontMachines, Figures, int]:
     """Return the machines that a search found, what rules may refer to, and the constant's place.
 
@@ -441,9 +432,7 @@ def machines_found(
         machine_front({name: c[kept] for name, c in columns.items()}, is_dual=is_dual).rows
     ]
     ordered = {name: column[order] for name, column in columns.items()}
-    machines = FrontMachines(
-        basis, template, header, alpha[order], bias[order], ordered, is_dual, holdout
-    )
+    machines = FrontMachines(basis, template, alpha[order], bias[order], ordered, is_dual, holdout)
     # Worth having is what errs less than the constant machine, the first.
     errors = columns["training_error" if holdout is None else "holdout_error"]
     better = errs_less(errors, errors[0])[order]
@@ -459,10 +448,12 @@ def describe_machines(
     bias = best_bias(scores, problem.signs, problem.weights)
     if is_dual:
         bias[1:] = _reference_bias(problem, alpha[1:], scores[1:])
-    return bias, measured(problem, alpha, scores, bias)
+    return bias, measure_machines(problem, alpha, scores, bias)
 
 
-def measured(problem: MarginProblem, alpha: Array, scores: Array, bias: Array) -> dict[str, Array]:
+def measure_machines(
+    problem: MarginProblem, alpha: Array, scores: Array, bias: Array
+) -> dict[str, Array]:
     """Return the figures of machines on their training rows, by name, each of shape (k,)."""
     terms = margin_terms(alpha * problem.signs, scores)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -492,8 +483,7 @@ def error_rates(decisions: Array, signs: Array, weights: Array) -> Array:
 
 def errs_less(errors: Array, baseline: float) -> Mask:
     """Tell which errors are below that of a prediction that needs no machine, shape (k,)."""
-    less: Mask = errors.round(_DIGITS) < round(float(baseline), _DIGITS)
-    return less
+    return errors.round(_DIGITS) < round(float(baseline), _DIGITS)
 
 
 def _reference_bias(problem: MarginProblem, alpha: Array, scores: Array) -> Array:

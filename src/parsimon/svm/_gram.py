@@ -226,6 +226,14 @@ class KernelMachine(BaseEstimator):
         return tags
 
 
+def copy_columns(source: Any, model: Any) -> Any:
+    """Return a model that knows the columns of the table that another estimator was fitted to."""
+    model.n_features_in_ = source.n_features_in_
+    if hasattr(source, "feature_names_in_"):
+        model.feature_names_in_ = source.feature_names_in_
+    return model
+
+
 class BinaryKernelMachine(ClassifierMixin, KernelMachine):
     """A classifier of two classes."""
 
@@ -278,8 +286,7 @@ class EvolutionaryMachine(KernelMachine):
         """Return what the machines say of new rows, shape (m,) or (m, n_machines)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        decisions: Array = self._expansion.between(X) @ self._coefficients + self.intercept_
-        return decisions
+        return self._expansion.between(X) @ self._coefficients + self.intercept_
 
     def _store_fits(self, made: TrainingMatrix, fits: list[FittedDual]) -> None:
         """Keep how fits went, and of which kernel matrix; the least welcome ending of several."""

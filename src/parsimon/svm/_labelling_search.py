@@ -3,7 +3,7 @@
 `find_labels` is the entry to the searches of two classes: the evolution and the greedy solver of
 `_labellings`, and here `exhaust`, which proves its labelling the best by branch and bound. With
 more than two classes `share_labels` looks for one labelling that the machines of all classes
-share. `chosen_price` and `weigh` are what keeps the defaults from harm: the labelled rows, left
+share. `choose_price` and `weigh` are what keeps the defaults from harm: the labelled rows, left
 out in turn, say which price of slack to take and whether labels travel along neighbours as well as
 the machine of the labelled rows predicts.
 """
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from parsimon._deadline import is_late
 from parsimon._parallel import Workers
 from parsimon._typing import Array, Indices, Mask
 from parsimon.exceptions import InvalidInputError
@@ -26,7 +27,6 @@ from parsimon.svm._labellings import (
     evolve_labellings,
     greedy,
     inductive_scores,
-    is_late,
     is_lower,
     neighbour_graph,
     share_heat,
@@ -185,7 +185,7 @@ def greedy_count(problem: TransductiveProblem) -> int:
     return min(max(wanted, problem.fewest), problem.most)
 
 
-def settled(problem: TransductiveProblem, fit: LabellingFit) -> LabellingFit:
+def settle(problem: TransductiveProblem, fit: LabellingFit) -> LabellingFit:
     """Return the machine of the labelling found, as scikit-learn's SVC would fit it."""
     signs = problem.signs(fit.labels)
     if (signs == signs[0]).all():
@@ -195,24 +195,43 @@ def settled(problem: TransductiveProblem, fit: LabellingFit) -> LabellingFit:
     return LabellingFit(fit.labels, solution, scores)
 
 
-class SharedLabelling(NamedTuple):
-    """One class for each unlabelled row, and the machine of each class against the others.
+class LabelledMachines(NamedTuple):
+    """The machine of each class (of two, of the second alone) and the labels behind them.
 
-    codes (n_unlabelled,): Indices of classes.
+    codes (n_unlabelled,): Classes found; None where the highest score decides.
+    n_iter: Generations, or machines fitted where there are none.
     """
 
-    codes: Indices
     fits: list[LabellingFit]
+    codes: Indices | None
+    n_iter: int
+    stopped_by: str
 
     @property
     def objective(self) -> float:
         """The sum of the optima of all machines."""
         return sum(fit.objective for fit in self.fits)
 
+    def coefficients(self, problems: list[TransductiveProblem]) -> Array:
+        """Return multipliers times labels of all rows, shape (n_machines, n)."""
+        pairs = zip(problems, self.fits, strict=True)
+        return np.array([fit.solution.alpha * own.signs(fit.labels) for own, fit in pairs])
+
+    def every_code(self, given: TransductiveRows) -> Indices:
+        """Return the classes of all rows: those given, and those found."""
+        codes = given.labels.codes.copy()
+        codes[codes < 0] = self.codes if self.codes is not None else self._by_score(codes < 0)
+        return codes
+
+    def _by_score(self, rows: Mask) -> Indices:
+        scores = np.column_stack([fit.scores[rows] for fit in self.fits])
+        codes: Indices = scores.argmax(axis=1)
+        return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else codes
+
 
 def share_labels(
     problems: list[TransductiveProblem], *, deadline: float | None = None, n_jobs: int | None = 1
-) -> SharedLabelling:
+) -> LabelledMachines:
     """Return the labelling of least total optimum that local searches from several guesses reach.
 
     `problems` has one class each against the others. Searched one by one, they may claim a row
@@ -221,7 +240,7 @@ def share_labels(
     bounds = class_bounds(problems)
     calls = [(problems, bounds, codes, deadline) for codes in _guesses(problems, bounds)]
     with Workers(n_jobs) as workers:
-        ends = list(workers.map(_descend_shared, calls))
+        ends = list(workers.map(_share_from, calls))
     return min(ends, key=lambda end: end.objective)
 
 
@@ -241,7 +260,7 @@ def class_bounds(problems: list[TransductiveProblem]) -> Array:
     )
 
 
-def assigned(gains: Array, bounds: Array) -> Indices:
+def assign_classes(gains: Array, bounds: Array) -> Indices:
     """Return the class of each row such that the sum of gains is greatest within the bounds.
 
     Where the rows' own wishes break the bounds it is a transport problem, whose linear programme
@@ -276,66 +295,37 @@ def _guesses(problems: list[TransductiveProblem], bounds: Array) -> list[Indices
         share_heat(spread_heat(graph, first.labelled), codes, len(problems)) for graph in graphs
     ]
     inductive = np.column_stack([inductive_scores(problem) for problem in problems])
-    return [assigned(scores[first.unlabelled], bounds) for scores in (*reached, inductive)]
+    return [assign_classes(scores[first.unlabelled], bounds) for scores in (*reached, inductive)]
 
 
-def _descend_shared(
+def _share_from(
     problems: list[TransductiveProblem], bounds: Array, codes: Indices, deadline: float | None
-) -> SharedLabelling:
+) -> LabelledMachines:
     """Return a labelling that no relabelling by the scores of its own machines improves."""
-    best = _shared(problems, codes, None)
+    best = _fit_shared(problems, codes, None)
     for _ in range(_MOST_ROUNDS):
         gains = [
             problem.gains(fit.scores) for problem, fit in zip(problems, best.fits, strict=True)
         ]
-        codes = assigned(np.column_stack(gains), bounds)
-        if np.array_equal(codes, best.codes) or is_late(deadline):
+        better = assign_classes(np.column_stack(gains), bounds)
+        if np.array_equal(better, codes) or is_late(deadline):
             break
-        following = _shared(problems, codes, best)
+        following = _fit_shared(problems, better, best)
         if not is_lower(following.objective, best.objective):
             break
-        best = following
+        best, codes = following, better
     return best
 
 
-def _shared(
-    problems: list[TransductiveProblem], codes: Indices, before: SharedLabelling | None
-) -> SharedLabelling:
+def _fit_shared(
+    problems: list[TransductiveProblem], codes: Indices, before: LabelledMachines | None
+) -> LabelledMachines:
     fits = []
     for code, problem in enumerate(problems):
         labels = np.where(codes == code, 1.0, -1.0)
         start = None if before is None else warm(before.fits[code], labels, problem)
         fits.append(problem.fit(labels, start=start))
-    return SharedLabelling(codes, fits)
-
-
-class LabelledMachines(NamedTuple):
-    """The machine of each class (of two, of the second alone) and the labels behind them.
-
-    codes (n_unlabelled,): Classes found; None where the highest score decides.
-    n_iter: Generations, or machines fitted where there are none.
-    """
-
-    fits: list[LabellingFit]
-    codes: Indices | None
-    n_iter: int
-    stopped_by: str
-
-    def coefficients(self, problems: list[TransductiveProblem]) -> Array:
-        """Return multipliers times labels of all rows, shape (n_machines, n)."""
-        pairs = zip(problems, self.fits, strict=True)
-        return np.array([fit.solution.alpha * own.signs(fit.labels) for own, fit in pairs])
-
-    def every_code(self, given: TransductiveRows) -> Indices:
-        """Return the classes of all rows: those given, and those found."""
-        codes = given.labels.codes.copy()
-        codes[codes < 0] = self.codes if self.codes is not None else self._by_score(codes < 0)
-        return codes
-
-    def _by_score(self, rows: Mask) -> Indices:
-        scores = np.column_stack([fit.scores[rows] for fit in self.fits])
-        codes: Indices = scores.argmax(axis=1)
-        return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else codes
+    return LabelledMachines(fits, codes, len(fits), "converged")
 
 
 def find_machines(
@@ -350,23 +340,22 @@ def find_machines(
     """
     if how.method == "evolution" and len(problems) > 1 and problems[0].n_unlabelled:
         shared = share_labels(problems, deadline=how.deadline, n_jobs=n_jobs)
-        fits = [settled(problem, fit) for problem, fit in zip(problems, shared.fits, strict=True)]
         ended = "time_limit" if is_late(how.deadline) else "converged"
-        return LabelledMachines(fits, shared.codes, len(fits), ended)
+        return shared._replace(fits=list(map(settle, problems, shared.fits)), stopped_by=ended)
     seeds = seed.spawn(len(problems))
     calls = [(problem, how, child) for problem, child in zip(problems, seeds, strict=True)]
     with Workers(n_jobs if len(problems) > 1 else 1) as workers:
-        found = list(workers.map(_find_settled, calls))
+        found = list(workers.map(_find_and_settle, calls))
     codes = (found[0].fit.labels > 0).astype(np.intp) if len(found) == 1 else None
-    n_iter, stopped_by = max((one.n_iter, one.stopped_by) for one in found)
-    return LabelledMachines([one.fit for one in found], codes, n_iter, stopped_by)
+    n_iter, stopped_by = max((labelling.n_iter, labelling.stopped_by) for labelling in found)
+    return LabelledMachines([labelling.fit for labelling in found], codes, n_iter, stopped_by)
 
 
-def _find_settled(
+def _find_and_settle(
     problem: TransductiveProblem, how: LabellingOptions, seed: np.random.SeedSequence
 ) -> FoundLabelling:
     found = find_labels(problem, how, seed)
-    return found._replace(fit=settled(problem, found.fit))
+    return found._replace(fit=settle(problem, found.fit))
 
 
 def inductive_machines(
@@ -379,7 +368,7 @@ def inductive_machines(
         codes = (problems[0].ranked(fits[0].scores[rows]) > 0).astype(np.intp)
     elif keep_ratio:
         scores = np.column_stack([fit.scores[rows] for fit in fits])
-        codes = assigned(scores, class_bounds(problems))
+        codes = assign_classes(scores, class_bounds(problems))
     return LabelledMachines(fits, codes, len(fits), "converged")
 
 
@@ -457,7 +446,7 @@ def weigh(given: TransductiveRows, C: float) -> SpreadEvidence:
     )
 
 
-def chosen_price(given: TransductiveRows) -> float:
+def choose_price(given: TransductiveRows) -> float:
     """Return the price of slack, 1 unless the labelled rows left out clearly prefer a higher one.
 
     Of the prices whose hinge losses of rows left out are less by a paired t test at 1 per cent, it

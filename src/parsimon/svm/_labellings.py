@@ -10,12 +10,13 @@ label is undone by the next local search, so most changes concern a row and its 
 together.
 """
 
-import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from parsimon._deadline import is_late
 from parsimon._typing import Array, Indices, Mask
 from parsimon.svm._transductive_problem import LabellingFit, TransductiveProblem, machine
 
@@ -27,11 +28,6 @@ _HALVINGS = 10
 _DOUBTFUL = 6
 # Joachims' first cost of unlabelled rows, as a share of the last.
 _FIRST_SHARE = 1e-5
-
-
-def is_late(deadline: float | None) -> bool:
-    """Return whether the deadline has passed."""
-    return deadline is not None and time.monotonic() >= deadline
 
 
 def is_lower(objective: float, other: float) -> bool:
@@ -109,7 +105,7 @@ def annealed(
     upper = problem.upper.copy()
     for halvings in range(_HALVINGS, 0, -1):
         upper[problem.unlabelled] = problem.upper[problem.unlabelled] * 0.5**halvings
-        labels = descend(problem.with_upper(upper), labels, deadline=deadline).labels
+        labels = descend(replace(problem, upper=upper), labels, deadline=deadline).labels
     return descend(problem, labels, deadline=deadline)
 
 
@@ -135,8 +131,8 @@ def greedy(
         for _ in range(10 * problem.n_unlabelled):
             upper = problem.upper.copy()
             upper[problem.unlabelled] *= np.where(labels > 0, share[1], share[0])
-            fit, n_fits = problem.with_upper(upper).fit(labels), n_fits + 1
-            swapped = _swapped(problem, fit)
+            fit, n_fits = replace(problem, upper=upper).fit(labels), n_fits + 1
+            swapped = _swap_worst(problem, fit)
             if swapped is None or is_late(deadline):
                 break
             labels = swapped
@@ -150,11 +146,10 @@ def inductive_scores(problem: TransductiveProblem) -> Array:
     rows = problem.labelled
     signs = problem.known[rows]
     found = machine(problem.kernel[np.ix_(rows, rows)], signs, problem.upper[rows])
-    scores: Array = problem.kernel[:, rows] @ (found.alpha * signs) + found.bias
-    return scores
+    return problem.kernel[:, rows] @ (found.alpha * signs) + found.bias
 
 
-def _swapped(problem: TransductiveProblem, fit: LabellingFit) -> Array | None:
+def _swap_worst(problem: TransductiveProblem, fit: LabellingFit) -> Array | None:
     """Return the labels after exchanging the worst positive and the worst negative, if it helps."""
     slack = np.maximum(0.0, 1.0 - fit.labels * fit.scores[problem.unlabelled])
     positive, negative = fit.labels > 0, fit.labels < 0
@@ -171,8 +166,7 @@ def _swapped(problem: TransductiveProblem, fit: LabellingFit) -> Array | None:
 
 def nearest_order(distances: Array) -> Indices:
     """Return, for each row, all rows from the nearest (itself) to the farthest, shape (n, n)."""
-    order: Indices = np.argsort(distances, axis=1, kind="stable")
-    return order
+    return np.argsort(distances, axis=1, kind="stable")
 
 
 def cross_labellings(
@@ -186,7 +180,7 @@ def cross_labellings(
     return np.where(chosen, second, first)
 
 
-def mutated(labels: Array, order: Indices, rng: np.random.Generator) -> Array:
+def mutate_labels(labels: Array, order: Indices, rng: np.random.Generator) -> Array:
     """Return a labelling with single flips, one exchanged pair, or a flipped region."""
     kind = rng.random()
     if kind < 0.25:
@@ -435,7 +429,7 @@ def _generation(
         labels = parent.labels
         if rng.random() < CROSSOVER_RATE:
             labels = cross_labellings(labels, other.labels, order, rng)
-        labels = problem.repaired(mutated(labels, order, rng), parent.scores)
+        labels = problem.repaired(mutate_labels(labels, order, rng), parent.scores)
         if is_late(deadline):
             return
         # Where everything near was tried, chance looks elsewhere.

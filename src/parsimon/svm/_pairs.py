@@ -68,8 +68,7 @@ def votes_and_margins(decisions: Array, n_classes: int) -> Array:
         votes[:, second] += decision < 0
         margins[:, first] += decision
         margins[:, second] -= decision
-    summed: Array = votes + margins / (3.0 * (np.abs(margins) + 1.0))
-    return summed
+    return votes + margins / (3.0 * (np.abs(margins) + 1.0))
 
 
 def shown_coefficients(
@@ -165,7 +164,7 @@ def _slope(sizes: Array, targets: Array, weights: Array, which: Mask) -> float |
     return float(np.exp(0.5 * (low + high))) / unit
 
 
-def coupled(pairwise: Array, n_classes: int) -> Array:
+def couple(pairwise: Array, n_classes: int) -> Array:
     """Return class probabilities that fit pairwise ones best.
 
     Shapes: pairwise (m, n_pairs) -> (m, n_classes).
@@ -191,7 +190,7 @@ def coupled(pairwise: Array, n_classes: int) -> Array:
     return normalised
 
 
-def agreeing(probabilities: Array, winners: Indices) -> Array:
+def agree(probabilities: Array, winners: Indices) -> Array:
     """Return the nearest probabilities whose greatest is that of the winner.
 
     The winner and the classes above it are given their common mean, the winner a trifle more.
@@ -326,5 +325,4 @@ def _shares_left_out(signs: Array, copies: Array, n_folds: int, rng: np.random.G
         first[rng.permutation(members)] = np.arange(len(members)) % n_folds
     parts = np.minimum(copies, n_folds)
     steps = (np.arange(n_folds) - first[:, None]) % n_folds
-    shares: Array = np.where(steps < parts[:, None], 1.0 / parts[:, None], 0.0)
-    return shares
+    return np.where(steps < parts[:, None], 1.0 / parts[:, None], 0.0)

@@ -7,7 +7,6 @@ exact machines of several labellings and prices, which NSGA-II blends and stretc
 is the search of the source. Objectives and operators take a whole population at once.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from parsimon._deadline import end_after, is_late, time_left
 from parsimon._typing import AnyArray, Array
 from parsimon.pareto import Box, SearchResult, UniformCrossover, nondominated, nsga2
 from parsimon.pareto.space import Space
@@ -24,7 +24,6 @@ from parsimon.svm._labellings import (
     descend,
     evolve_labellings,
     first_labellings,
-    is_late,
     squared_kernel_distances,
 )
 from parsimon.svm._transductive_problem import LabellingFit, TransductiveProblem, machine
@@ -93,8 +92,7 @@ class DualObjectives:
 
     def signed(self, variables: Array) -> Array:
         """Return multipliers times labels, the coefficients of the machines, shape (k, n)."""
-        signed: Array = variables * np.where(self.problem.known == 0, 1.0, self.problem.known)
-        return signed
+        return variables * np.where(self.problem.known == 0, 1.0, self.problem.known)
 
 
 @dataclass(frozen=True)
@@ -222,13 +220,13 @@ def search_primal(
     first, second = (np.random.SeedSequence(0), None) if seed is None else seed.spawn(2)
     rng = np.random.default_rng(first)
     # Half of the time for labellings, so that machines at several prices follow.
-    halfway = None if deadline is None else 0.5 * (time.monotonic() + deadline)
+    halfway = end_after(time_left(deadline, 0.5))
     fits = good_labellings(problem, rng, halfway)
     # What began with fewer labellings is no run that another one could take up.
     last = halfway if is_late(halfway) else deadline
     machines = exact_machines(problem, fits, deadline=deadline)
     evaluate = PrimalObjectives(problem, weights)
-    start = _filled(machines, evaluate, population_size, rng)
+    start = _fill_population(machines, evaluate, population_size, rng)
     result = nsga2(
         evaluate,
         Box(-np.inf, np.inf, n_variables=len(problem.known) + 1),
@@ -298,7 +296,7 @@ def primal_machines(problem: TransductiveProblem, variables: Array) -> Array:
     return made
 
 
-def _filled(
+def _fill_population(
     machines: Array, evaluate: PrimalObjectives, size: int, rng: np.random.Generator
 ) -> Array:
     """Return as many different machines as the population has.

@@ -8,7 +8,7 @@ alternates between the two.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -99,10 +99,6 @@ class TransductiveProblem:
         signs[self.unlabelled] = labels
         return signs
 
-    def with_upper(self, upper: Array) -> "TransductiveProblem":
-        """Return the problem with other costs."""
-        return replace(self, upper=upper)
-
     def fit(
         self, labels: Array, *, start: Array | None = None, tol: float = TOLERANCE
     ) -> LabellingFit:
@@ -123,8 +119,7 @@ class TransductiveProblem:
     def gains(self, scores: Array) -> Array:
         """Return what each unlabelled row gains when it is called positive."""
         own, costs = scores[self.unlabelled], self.upper[self.unlabelled]
-        gain: Array = (np.maximum(0.0, 1.0 + own) - np.maximum(0.0, 1.0 - own)) * costs
-        return gain
+        return (np.maximum(0.0, 1.0 + own) - np.maximum(0.0, 1.0 - own)) * costs
 
     def ranked(self, gains: Array, count: int | None = None) -> Array:
         """Return labels with the greatest gains positive: `count` of them, or those above zero."""
@@ -184,8 +179,7 @@ class PartialLabels(NamedTuple):
     @property
     def known(self) -> Mask:
         """Which rows have a label."""
-        mask: Mask = self.codes >= 0
-        return mask
+        return self.codes >= 0
 
 
 def read_labels(y: Any) -> PartialLabels:

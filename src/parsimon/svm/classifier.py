@@ -20,8 +20,8 @@ from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array
 from parsimon.svm._gram import EvolutionaryMachine, FittedDual, box_size, fit_gram
 from parsimon.svm._pairs import (
-    agreeing,
-    coupled,
+    agree,
+    couple,
     fit_pairs,
     pair_classes,
     shown_coefficients,
@@ -268,7 +268,7 @@ class EvolutionarySVC(ClassifierMixin, EvolutionaryMachine):
         )
         if len(self.classes_) == 2:
             return np.column_stack((1.0 - pairwise[:, 0], pairwise[:, 0]))
-        return agreeing(coupled(pairwise, len(self.classes_)), self._winners(decisions))
+        return agree(couple(pairwise, len(self.classes_)), self._winners(decisions))
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> Array:

@@ -1,10 +1,10 @@
 """Kernels that are not positive semi-definite: their spectrum, how it looks, the usual repairs.
 
 With a negative eigenvalue there is no feature space in which the margin is measured, and the dual
-is no longer concave. `kernel_spectrum` shows by how much and its `plot` draws it; `repaired` gives
-the matrix with absolute eigenvalues ("flip"), the nearest matrix ("clip") or a raised diagonal
-("shift"), each with the linear map that new rows need so that training and prediction see the same
-similarity. `training_matrix` does that where it was asked for and is needed.
+is no longer concave. `kernel_spectrum` shows by how much and its `plot` draws it; `repair_kernel`
+gives the matrix with absolute eigenvalues ("flip"), the nearest matrix ("clip") or a raised
+diagonal ("shift"), each with the linear map that new rows need so that training and prediction see
+the same similarity. `training_matrix` does that where it was asked for and is needed.
 """
 
 from dataclasses import dataclass
@@ -56,7 +56,38 @@ class KernelSpectrum:
 
     def plot(self, ax: "Axes | None" = None, *, n_shown: int | None = 20) -> "Axes":
         """Draw the largest eigenvalues, all with None, the negative ones in another colour."""
-        return plot_spectrum(self, ax=ax, n_shown=n_shown)
+        from matplotlib.ticker import MaxNLocator
+
+        values = self.eigenvalues
+        n_shown = (
+            len(values) if n_shown is None else min(check_count("n_shown", n_shown), len(values))
+        )
+        largest = np.sort(np.argsort(-np.abs(values), kind="stable")[:n_shown])
+        shown = values[largest]
+        negative = largest >= len(values) - self.n_negative
+        places = np.arange(1, n_shown + 1)
+        with figure_style():
+            ax = new_axes(ax)
+            width = 0.8 if n_shown <= 60 else 1.0
+            for mask, colour, label in (
+                (~negative, BLUE, "positive or zero"),
+                (negative, VERMILION, "negative"),
+            ):
+                if mask.any():
+                    ax.bar(places[mask], shown[mask], width=width, color=colour, label=label)
+            ax.axhline(0.0, color=GREY, linewidth=0.8)
+            every = "Eigenvalues" if n_shown == len(values) else f"The {n_shown} largest in size"
+            ax.set_xlabel(f"{every}, in descending order")
+            ax.set_ylabel("Eigenvalue")
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+            ax.grid(visible=False, axis="x")
+            ax.margins(y=0.1)
+            ax.set_xlim(0.4, n_shown + 0.6)
+            ax.set_title(_title(self), loc="left")
+            if negative.any():
+                ax.legend(loc="upper right")
+                _mark_smallest(ax, n_shown, self.smallest)
+        return ax
 
 
 class Repair(NamedTuple):
@@ -97,12 +128,12 @@ def kernel_spectrum(K: Any, *, tol: float = TOLERANCE) -> KernelSpectrum:
     >>> spectrum.eigenvalues, spectrum.n_negative, spectrum.negative_mass
     (array([ 1., -1.]), 1, 0.5)
     """
-    matrix = checked_square(K)
+    matrix = check_square(K)
     share = check_positive("tol", tol, or_zero=True)
-    return _measured(np.asarray(eigvalsh(matrix), dtype=np.float64), share)
+    return _measure(np.asarray(eigvalsh(matrix), dtype=np.float64), share)
 
 
-def repaired(K: Array, how: How, *, tol: float = TOLERANCE) -> Repair:
+def repair_kernel(K: Array, how: How, *, tol: float = TOLERANCE) -> Repair:
     """Return a kernel matrix without negative eigenvalues, and the map for new rows.
 
     Shapes: K (n, n).
@@ -112,14 +143,14 @@ def repaired(K: Array, how: How, *, tol: float = TOLERANCE) -> Repair:
     "Similarity-based classification", JMLR 10:747-776, section 4.
     """
     check_choice("indefinite", how, REPAIRS)
-    matrix = checked_square(K)
+    matrix = check_square(K)
     if how in ("native", "shift"):
         spectrum = kernel_spectrum(matrix, tol=tol)
         if how == "native" or spectrum.is_psd:
             return Repair(matrix, spectrum)
         return Repair(matrix - spectrum.smallest * np.eye(len(matrix)), spectrum)
     values, vectors = eigh(matrix)
-    spectrum = _measured(values, tol)
+    spectrum = _measure(values, tol)
     if spectrum.is_psd:
         return Repair(matrix, spectrum)
     factors = np.where(values > 0, 1.0, 0.0 if how == "clip" else -1.0)
@@ -127,7 +158,7 @@ def repaired(K: Array, how: How, *, tol: float = TOLERANCE) -> Repair:
     return Repair(0.5 * (train + train.T), spectrum, (vectors * factors) @ vectors.T)
 
 
-def checked_square(K: Any) -> Array:
+def check_square(K: Any) -> Array:
     """Return a finite, square, symmetric matrix."""
     matrix = finite_matrix(K, "K")
     if matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
@@ -141,7 +172,7 @@ def checked_square(K: Any) -> Array:
     return matrix
 
 
-def _measured(ascending: Array, tol: float) -> KernelSpectrum:
+def _measure(ascending: Array, tol: float) -> KernelSpectrum:
     sizes = np.abs(ascending)
     negative = ascending < -tol * float(sizes.max(initial=0.0))
     total = float(sizes.sum())
@@ -221,7 +252,7 @@ def training_matrix(gram: "Gram", how: How) -> TrainingMatrix:
     matrix = gram.train
     if gram.is_psd or _has_cholesky_factor(matrix):
         return TrainingMatrix(gram, matrix, True, None, Definiteness(gram, None, "none"))
-    repair = repaired(matrix, how)
+    repair = repair_kernel(matrix, how)
     definite = repair.spectrum.is_psd
     seen = Definiteness(gram, repair.spectrum, "none" if definite else how)
     return TrainingMatrix(gram, repair.train, definite or how != "native", repair.map, seen)
@@ -234,42 +265,6 @@ def _has_cholesky_factor(matrix: Array) -> bool:
         return False
     raised = matrix + TOLERANCE * largest * np.eye(len(matrix))
     return bool(dpotrf(raised, lower=1, overwrite_a=1)[1] == 0)
-
-
-def plot_spectrum(
-    spectrum: KernelSpectrum, *, ax: "Axes | None" = None, n_shown: int | None = 20
-) -> "Axes":
-    """Draw eigenvalues in descending order, the negative ones in another colour."""
-    from matplotlib.ticker import MaxNLocator
-
-    values = spectrum.eigenvalues
-    n_shown = len(values) if n_shown is None else min(check_count("n_shown", n_shown), len(values))
-    largest = np.sort(np.argsort(-np.abs(values), kind="stable")[:n_shown])
-    shown = values[largest]
-    negative = largest >= len(values) - spectrum.n_negative
-    places = np.arange(1, n_shown + 1)
-    with figure_style():
-        ax = new_axes(ax)
-        width = 0.8 if n_shown <= 60 else 1.0
-        for mask, colour, label in (
-            (~negative, BLUE, "positive or zero"),
-            (negative, VERMILION, "negative"),
-        ):
-            if mask.any():
-                ax.bar(places[mask], shown[mask], width=width, color=colour, label=label)
-        ax.axhline(0.0, color=GREY, linewidth=0.8)
-        every = "Eigenvalues" if n_shown == len(values) else f"The {n_shown} largest in size"
-        ax.set_xlabel(f"{every}, in descending order")
-        ax.set_ylabel("Eigenvalue")
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.grid(visible=False, axis="x")
-        ax.margins(y=0.1)
-        ax.set_xlim(0.4, n_shown + 0.6)
-        ax.set_title(_title(spectrum), loc="left")
-        if negative.any():
-            ax.legend(loc="upper right")
-            _mark_smallest(ax, n_shown, spectrum.smallest)
-    return ax
 
 
 def _mark_smallest(ax: "Axes", place: int, smallest: float) -> None:

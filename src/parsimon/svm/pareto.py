@@ -4,7 +4,6 @@
 comes after, from choosing to pictures, is that of every `FrontEstimator`.
 """
 
-import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,6 +23,7 @@ from parsimon._checks import (
     shorten,
 )
 from parsimon._data import Rows, merged_rows, validate_data
+from parsimon._deadline import end_after
 from parsimon._interrupts import stoppable
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
@@ -37,16 +37,16 @@ from parsimon.svm._front_machine import (
     FrontSVC,
     Holdout,
     TrainedRows,
+    describe_search,
     held_weights,
     list_rules,
     loss_weights,
     machine_front,
-    machines_found,
     margin_problem,
     measure_front,
     two_classes,
 )
-from parsimon.svm._gram import BinaryKernelMachine, fit_gram
+from parsimon.svm._gram import BinaryKernelMachine, copy_columns, fit_gram
 from parsimon.svm.indefinite import training_matrix
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class ParetoSVC(BinaryKernelMachine, FrontEstimator):
             Itself.
         """
         check_front_options(self)
-        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
+        deadline = end_after(self.time_limit)
         X, y = validate_data(self, X, y, dtype=np.float64)
         self.classes_, codes, weights = two_classes(y, sample_weight)
         rows = merged_rows(X, codes, weights, merge=not is_precomputed(self))
@@ -229,13 +229,11 @@ class ParetoSVC(BinaryKernelMachine, FrontEstimator):
             if isinstance(self.choose, str):
                 plain_rule(self.choose, has_holdout=holdout is not None)
             result = search_machines(self, problem, seed, deadline)
-            self._machines, figures, constant = machines_found(
-                result,
-                problem,
-                basis,
-                holdout,
-                template=_template(self),
-                header=(self.n_features_in_, getattr(self, "feature_names_in_", None)),
+            template = FrontSVC(
+                kernel=self.kernel, gamma=self.gamma, class_weight=self.class_weight
+            )
+            self._machines, figures, constant = describe_search(
+                result, problem, basis, holdout, copy_columns(self, template)
             )
         self._given = (X, y, sample_weight) if len(held) else None
         self.n_holdout_ = figures.n_rows
@@ -353,8 +351,7 @@ class ParetoSVC(BinaryKernelMachine, FrontEstimator):
             # The search has warned of the same rows.
             warnings.simplefilter("ignore", ScalingWarning)
             again = self._machines.unfitted(index).fit(X, y, sample_weight)
-        if hasattr(self, "feature_names_in_"):
-            again.feature_names_in_ = self.feature_names_in_
+        copy_columns(self, again)
         return again if self._still_meets(again, index, rule) else self._machines(index)
 
     def _still_meets(self, again: FrontSVC, index: int, rule: Rule) -> bool:
@@ -420,15 +417,6 @@ def C_bounds(C_range: Any) -> tuple[float, float]:
     if not least < most:
         raise InvalidInputError(f"C_range must increase, got {C_range!r}.")
     return least, most
-
-
-def _template(options: ParetoSVC) -> FrontSVC:
-    """Return an unfitted classifier with the options that both have."""
-    return FrontSVC(
-        kernel=options.kernel,
-        gamma=options.gamma,
-        class_weight=options.class_weight,
-    )
 
 
 def split_rows(options: ParetoSVC, rows: Rows, X_val: Any) -> tuple[Seed, Indices, Rows, Rows]:

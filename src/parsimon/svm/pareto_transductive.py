@@ -20,7 +20,6 @@ If no row is unlabelled, test loss is zero everywhere and the front is that of m
 loss. If no row has a label, training loss is zero and the front is that of clustering.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +31,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from parsimon._checks import check_choice, check_count, check_seconds, shorten
 from parsimon._data import validate_data
+from parsimon._deadline import end_after
 from parsimon._interrupts import stoppable
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
@@ -40,7 +40,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.pareto import Checkpoint, Front, choose
 from parsimon.pareto.choose import Figures, Rule, check_rule
 from parsimon.pareto.estimator import FrontEstimator
-from parsimon.svm._gram import BinaryKernelMachine
+from parsimon.svm._gram import BinaryKernelMachine, copy_columns
 from parsimon.svm._transductive_front import (
     DUAL_NAMES,
     PRIMAL_NAMES,
@@ -202,8 +202,7 @@ class ParetoTransductiveSVC(BinaryKernelMachine, FrontEstimator):
             Itself.
         """
         options = self._search_options()
-        limit = check_seconds("time_limit", self.time_limit)
-        options["deadline"] = None if limit is None else time.monotonic() + limit
+        options["deadline"] = end_after(check_seconds("time_limit", self.time_limit))
         X, labels = self._read(X, y)
         given = present_classes(read_rows(self, X, labels, sample_weight))
         self.classes_ = _two_classes(given.labels)
@@ -222,15 +221,8 @@ class ParetoTransductiveSVC(BinaryKernelMachine, FrontEstimator):
         self.stopped_by_ = result.stopped_by
         # The front of the result says so clearly if no machine keeps the class ratio.
         directions = result.front.directions
-        names = getattr(self, "feature_names_in_", None)
-        machines = TransductiveMachines(
-            self._template(),
-            given,
-            X,
-            self.classes_,
-            (self.n_features_in_, names),
-            result.solutions,
-        )
+        template = copy_columns(self, self._template())
+        machines = TransductiveMachines(template, given, X, self.classes_, result.solutions)
         front = Front(
             result.values,
             directions.names,
@@ -326,8 +318,7 @@ class ParetoTransductiveSVC(BinaryKernelMachine, FrontEstimator):
 class TransductiveMachines:
     """What a search found; called with a place it returns the classifier there.
 
-    template: Not fitted, with the options of the search.
-    header: Number of columns of the user's table, and their names or None.
+    template: Not fitted, with the options of the search and the columns of the user's table.
     rows (k, n + 1): Coefficients and bias.
     """
 
@@ -335,15 +326,11 @@ class TransductiveMachines:
     given: TransductiveRows
     X: Array
     classes: AnyArray
-    header: tuple[int, AnyArray | None]
     rows: Array
 
     def __call__(self, index: int) -> TransductiveSVC:
-        model, machine = clone(self.template), self.rows[index]
+        model, machine = copy_columns(self.template, clone(self.template)), self.rows[index]
         model.classes_ = self.classes
-        model.n_features_in_, names = self.header
-        if names is not None:
-            model.feature_names_in_ = names
         return settle_labels(model, self.given, machine[None, :-1], machine[-1:], self.X)
 
 

@@ -1,6 +1,5 @@
 """`TransductiveSVC`: a support vector machine that also looks at the rows without labels."""
 
-import time
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -9,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parsimon._checks import check_choice, check_count, check_seconds
 from parsimon._data import validate_data
+from parsimon._deadline import end_after
 from parsimon._parallel import one_thread
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import AnyArray, Array, Indices
@@ -17,7 +17,7 @@ from parsimon.svm._labelling_search import (
     METHODS,
     LabelledMachines,
     LabellingOptions,
-    chosen_price,
+    choose_price,
     find_machines,
     inductive_machines,
     weigh,
@@ -230,13 +230,12 @@ class TransductiveSVC(ClassifierMixin, KernelMachine):
 
     def _searching(self) -> LabellingOptions:
         check_choice("method", self.method, METHODS)
-        limit = check_seconds("time_limit", self.time_limit)
         return LabellingOptions(
             method=self.method,
             population_size=check_count("population_size", self.population_size, least=2),
             max_iter=check_count("max_iter", self.max_iter),
             stall=check_count("stall", self.stall),
-            deadline=None if limit is None else time.monotonic() + limit,
+            deadline=end_after(check_seconds("time_limit", self.time_limit)),
         )
 
     def _find(
@@ -268,7 +267,7 @@ class TransductiveSVC(ClassifierMixin, KernelMachine):
         C, C_unlabelled = costs(self, given.kernel)
         if not is_chosen(self.C) or given.labels.known.all():
             return C, C, C_unlabelled
-        inductive = chosen_price(given)
+        inductive = choose_price(given)
         C = _TRANSDUCTIVE_PRICE * inductive
         if is_chosen(self.C_unlabelled):
             return inductive, C, _UNLABELLED_SHARE * C
