@@ -63,7 +63,7 @@ def code(text: str) -> str:
     return f"{fence} {line} {fence}"
 
 
-def _guarded(line: str) -> str:
+def _guard(line: str) -> str:
     """Keep a line's first characters from beginning a list or underlining a heading."""
     return _LINE_START.sub(r"\1\\\2", line)
 
@@ -99,7 +99,7 @@ class _Writer:
         raise TypeError(f"A {type(block).__name__} stands by itself.")
 
     def paragraph(self, paragraph: Paragraph) -> str:
-        return _guarded("".join(self.inline(part) for part in paragraph.parts))
+        return _guard("".join(self.inline(part) for part in paragraph.parts))
 
     def inline(self, part: Inline) -> str:
         if isinstance(part, Strong):
@@ -127,7 +127,7 @@ class _Writer:
         for place, row in enumerate(table.rows):
             lines.append(_line([_cell(cell, place in table.emphasised) for cell in row]))
         caption = f"**{self.numbers[table.anchor]}.** {escaped(table.caption)}"
-        below = [_guarded(escaped(table.note))] if table.note else []
+        below = [_guard(escaped(table.note))] if table.note else []
         return "\n\n".join([caption, "\n".join(lines), *below])
 
 

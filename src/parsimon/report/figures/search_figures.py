@@ -61,7 +61,7 @@ def search_tree(
     best at the top. Every leaf has a row of its own and every parent stands amid its children.
     """
     _check(nodes, most_children)
-    drawn = _pruned(nodes, most_children)
+    drawn = _prune(nodes, most_children)
     rows = _rows(drawn)
     starts, widths = _columns(drawn)
     with figure_style():
@@ -99,7 +99,7 @@ def _check(nodes: Sequence[SearchNode], most_children: int) -> None:
             )
 
 
-def _pruned(nodes: Sequence[SearchNode], most: int) -> list[_Drawn]:
+def _prune(nodes: Sequence[SearchNode], most: int) -> list[_Drawn]:
     """Return the nodes to draw, depth first, children by error."""
     children: dict[int | None, list[int]] = {}
     for place, node in enumerate(nodes):
@@ -111,7 +111,7 @@ def _pruned(nodes: Sequence[SearchNode], most: int) -> list[_Drawn]:
         ranked = sorted(children.get(parent, []), key=lambda place: _rank(nodes[place]))
         shown = [p for k, p in enumerate(ranked) if k < most or p in alive]
         for place in shown:
-            drawn.append(_dressed(nodes[place], above, depth))
+            drawn.append(_dress(nodes[place], above, depth))
             grow(place, len(drawn) - 1, depth + 1)
         if len(shown) < len(ranked):
             more = f"+ {len(ranked) - len(shown)} worse"
@@ -136,7 +136,7 @@ def _rank(node: SearchNode) -> float:
     return np.inf if node.error is None else node.error
 
 
-def _dressed(node: SearchNode, above: int | None, depth: int) -> _Drawn:
+def _dress(node: SearchNode, above: int | None, depth: int) -> _Drawn:
     text = label(node.label, 40)
     if node.error is not None:
         text = f"{text}  {percent_label(node.error)}"
@@ -257,7 +257,7 @@ def error_steps(
             raise InvalidInputError(f"There is no model {place}; there are {len(steps)}.")
     if explained:
         steps = [step._replace(error=1 - step.error) for step in steps]
-    names = ["\n".join(_wrapped(step.words)) for step in steps]
+    names = ["\n".join(_wrap(step.words)) for step in steps]
     heights = _heights(names)
     with figure_style():
         ax = new_axes(ax, figsize=(7.6, 0.9 + 0.24 * heights[-1]))
@@ -292,7 +292,7 @@ def error_steps(
 _ERRORS = "Error of the best model of each size"
 
 
-def _wrapped(words: str) -> list[str]:
+def _wrap(words: str) -> list[str]:
     """Return a model's words in a few lines of text that is drawn as it stands."""
     lines = wrap(" ".join(words.split()), _LINE_LETTERS) or [" "]
     if len(lines) > _MOST_LINES:
@@ -438,10 +438,10 @@ _FRONT_ERRORS = {"error": "wrong answers", "log loss": "log loss", "typical miss
 
 def feature_front(front: FeatureFront, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the error of each size of a front, on the rows of the search and on rows set apart."""
-    sizes = np.array([one.size for one in front.sizes])
-    error = np.array([one.error for one in front.sizes])
-    spread = np.nan_to_num([one.standard_error for one in front.sizes])
-    outside = np.array([one.outside for one in front.sizes])
+    sizes = np.array([size.size for size in front.sizes])
+    error = np.array([size.error for size in front.sizes])
+    spread = np.nan_to_num([size.standard_error for size in front.sizes])
+    outside = np.array([size.outside for size in front.sizes])
     words, chosen = _FRONTS[front.kind], front.chosen
     apart = bool(np.isfinite(outside).all())
     with figure_style():

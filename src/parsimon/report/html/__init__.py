@@ -126,8 +126,8 @@ def _model(model: ModelFinding) -> dict[str, Any]:
 
 def _curve(roc: Roc) -> dict[str, Any]:
     """Pack a curve: counts instead of rates, thresholds in whole ten-thousandths."""
-    steps = [_in_units(threshold) for threshold in roc.thresholds]
-    kept = _kept(steps)
+    steps = [_to_units(threshold) for threshold in roc.thresholds]
+    kept = _pick(steps)
     return {
         "thresholds": [steps[k] for k in kept],
         "true": [round(roc.tpr[k] * roc.n_positive) for k in kept],
@@ -139,14 +139,14 @@ def _curve(roc: Roc) -> dict[str, Any]:
     }
 
 
-def _in_units(threshold: float) -> int:
+def _to_units(threshold: float) -> int:
     """Round down, but forgive 0.1 its being 0.09999999999999998."""
     if threshold > 1 + 1e-9:
         return _UNITS + 1
     return max(0, math.floor(threshold * _UNITS + 1e-6))
 
 
-def _kept(steps: Sequence[int]) -> list[int]:
+def _pick(steps: Sequence[int]) -> list[int]:
     """Return the places of the points to keep: all, or those that can be seen or chosen."""
     n_points = len(steps)
     if n_points <= _MOST_POINTS:

@@ -75,7 +75,7 @@ def models_section(
 def choice_sentences(found: ModelComparison, unit: float) -> tuple[Sentence, ...]:
     """Return who is best, who cannot be told from it, and which is recommended."""
     asked = f"Of {say.spelled(len(found.models), 'model')} on rows that none had seen,"
-    return (asked, *_choice(found, unit), *_tempered(found.recommended))
+    return (asked, *_choice(found, unit), *_temper_words(found.recommended))
 
 
 def _choice(found: ModelComparison, unit: float) -> tuple[Sentence, ...]:
@@ -85,14 +85,14 @@ def _choice(found: ModelComparison, unit: float) -> tuple[Sentence, ...]:
     if best is chosen:
         alone = "all others are worse" if len(found.models) > 2 else "the other is worse"
         if level:
-            alone = f"{_named(level)} cannot be told from it, and {_none_smaller(found, level)}"
+            alone = f"{_name_few(level)} cannot be told from it, and {_none_smaller(found, level)}"
         return (("the best is also the one to use: ", name, f"; {alone}."),)
     if best.family == "guessing":
         return (
             f"none is better than guessing, yet {_SIGNAL}.",
             ("Of the others use ", name, "."),
         )
-    first = f"the best is {the(best)}; {_named(level)} cannot be told from it."
+    first = f"the best is {the(best)}; {_name_few(level)} cannot be told from it."
     price = _price(found, best, chosen, unit)
     if chosen.size > best.size:
         luck = (
@@ -135,7 +135,7 @@ def recommended_line(found: ModelComparison | None, unit: float) -> str:
     return f"{said}: {simplest} {rival}, {say.count(round(best.size), 'bit')})."
 
 
-def _tempered(chosen: ComparedModel) -> tuple[str, ...]:
+def _temper_words(chosen: ComparedModel) -> tuple[str, ...]:
     """Say so where probabilities were made less sure."""
     if chosen.slope == 1:
         return ()
@@ -186,7 +186,7 @@ def _beside(own: str, best: str) -> str:
     return f"{own} as well" if own == best else f"{own} instead of {best}"
 
 
-def _named(models: Sequence[ComparedModel]) -> str:
+def _name_few(models: Sequence[ComparedModel]) -> str:
     """Return a few models by name, many by their number."""
     if len(models) > _FEW:
         return say.spelled(len(models), "other")

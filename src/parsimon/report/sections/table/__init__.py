@@ -77,10 +77,10 @@ def which_model(findings: Findings) -> Iterator[Section]:
     """Yield the section about all models; nothing if they were not compared."""
     found = findings.comparison
     if found is not None:
-        yield models_section(findings, found, _saved(findings, found), guess_miss(findings))
+        yield models_section(findings, found, _tell_saved(findings, found), guess_miss(findings))
 
 
-def _saved(findings: Findings, found: ModelComparison) -> tuple[str, ...]:
+def _tell_saved(findings: Findings, found: ModelComparison) -> tuple[str, ...]:
     """Say which model the file holds, and what of the page is about no model."""
     chosen = found.recommended
     if chosen.key == "gp":
@@ -131,7 +131,7 @@ def _one(scope: Scope) -> list[str]:
     return [
         *claim_lines(scope, scope.study.claims, proved=beats_guessing(scope)),
         _structure(scope),
-        *_measured(scope),
+        *_tell_measured(scope),
         knee_sentence(scope),
         _trust(scope),
         " ".join(again_sentences(scope, shapes=False)),
@@ -157,7 +157,7 @@ def _structure(scope: Scope) -> str:
     return f"Structure{chosen}: {words_of(scope, study.model)}."
 
 
-def _measured(scope: Scope) -> list[str]:
+def _tell_measured(scope: Scope) -> list[str]:
     honest = scope.study.honest
     if honest is not None:
         said = [one for one in honest_sentences(scope, honest) if one]

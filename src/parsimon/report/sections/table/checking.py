@@ -182,7 +182,7 @@ def _count_again(scope: Scope, honest: Honest, claims: Sequence[Claim]) -> str:
             groups.setdefault(times, []).append(
                 f"that {say.clean(claim.words)}" if shape else about(claim)
             )
-    said = []
+    said: list[str] = []
     for times, names in sorted(groups.items(), reverse=True):
         every = "both parts" if n == 2 else f"all {n} parts"
         parts = every if times == n else f"{times or 'none'} of {n} parts"

@@ -21,12 +21,12 @@ _MOST_SUBJECTS = 8
 
 def certain(claims: Claims) -> tuple[Claim, ...]:
     """Return the claims that are beyond doubt."""
-    return tuple(one for one in claims if one.certain)
+    return tuple(claim for claim in claims if claim.certain)
 
 
 def suggested(claims: Claims) -> tuple[Claim, ...]:
     """Return the claims that are more probable than not, and no more."""
-    return tuple(one for one in claims if not one.certain and one.probability >= SUGGESTED)
+    return tuple(claim for claim in claims if not claim.certain and claim.probability >= SUGGESTED)
 
 
 def sure_percent(probability: float) -> str:
@@ -57,8 +57,8 @@ def column_claim(scope: Scope, column: str) -> Claim | None:
 
 def stand_ins(scope: Scope, column: str) -> tuple[str, ...]:
     """Return the columns that a column may stand for: one of them all matters, beyond doubt."""
-    sets = [one for one in certain(scope.study.claims) if one.kind == "set"]
-    found = next((one.variables for one in sets if column in one.variables), ())
+    sets = [claim for claim in certain(scope.study.claims) if claim.kind == "set"]
+    found = next((claim.variables for claim in sets if column in claim.variables), ())
     return tuple(name for name in found if name != column)
 
 
@@ -69,8 +69,8 @@ def interaction_claim(scope: Scope, names: Iterable[str]) -> Claim | None:
 
 def _find(scope: Scope, kind: str, columns: set[str]) -> Claim | None:
     """Return the claim of a kind about exactly these columns."""
-    found = (one for one in scope.study.claims if one.kind == kind)
-    return next((one for one in found if set(one.variables) == columns), None)
+    found = (claim for claim in scope.study.claims if claim.kind == kind)
+    return next((claim for claim in found if set(claim.variables) == columns), None)
 
 
 def is_claimed(claim: Claim | None) -> bool:
@@ -80,7 +80,7 @@ def is_claimed(claim: Claim | None) -> bool:
 
 def claimed_columns(claims: Claims) -> tuple[str, ...]:
     """Return the columns that claims are about, each once."""
-    return tuple(dict.fromkeys(name for one in claims for name in one.variables))
+    return tuple(dict.fromkeys(name for claim in claims for name in claim.variables))
 
 
 def columns_of(claims: Claims) -> tuple[str, ...]:
@@ -92,9 +92,9 @@ def columns_of(claims: Claims) -> tuple[str, ...]:
 
 def subjects(claims: Claims) -> tuple[str, ...]:
     """Return who matters, for a sentence: names, sets of which one does, or just something."""
-    named_ones = [one for one in claims if one.kind in ("variable", "interaction")]
-    sets = [f"at least one of {named(one.variables)}" for one in claims if one.kind == "set"]
-    some = ["something"] if any(one.kind == "any" for one in claims) else []
+    named_ones = [claim for claim in claims if claim.kind in ("variable", "interaction")]
+    sets = [f"at least one of {named(claim.variables)}" for claim in claims if claim.kind == "set"]
+    some = ["something"] if any(claim.kind == "any" for claim in claims) else []
     return (*map(clean, claimed_columns(named_ones)), *sets, *some)
 
 
@@ -128,12 +128,12 @@ def beats_guessing(scope: Scope) -> bool:
     honest = scope.study.honest
     if honest is None or scope.guesses:
         return False
-    return any(one is not None and one.low > 0 for one in (honest.gain, honest.log_loss_gain))
+    return any(gain is not None and gain.low > 0 for gain in (honest.gain, honest.log_loss_gain))
 
 
 def brief(claims: Claims, nothing: str = DASH) -> str:
     """Return what claims are about, for a cell: names, pairs of them, and sets."""
-    return ", ".join(about(one) for one in claims if one.kind != "shape") or nothing
+    return ", ".join(about(claim) for claim in claims if claim.kind != "shape") or nothing
 
 
 def about(claim: Claim) -> str:
@@ -152,9 +152,10 @@ def held_back(scope: Scope, claim: Claim) -> str:
 def _with_shapes(claims: Claims) -> list[list[Claim]]:
     """Return claims in groups: a variable with its shape, if both are there, others alone."""
     groups: dict[tuple[str, ...], list[Claim]] = {}
-    for one in sorted(claims, key=lambda one: one.kind == "shape"):
-        key = one.variables if one.kind in ("variable", "shape") else (one.kind, *one.variables)
-        groups.setdefault(key, []).append(one)
+    for claim in sorted(claims, key=lambda claim: claim.kind == "shape"):
+        alone = claim.kind in ("variable", "shape")
+        key = claim.variables if alone else (claim.kind, *claim.variables)
+        groups.setdefault(key, []).append(claim)
     return list(groups.values())
 
 
@@ -242,7 +243,7 @@ def beyond_claims(scope: Scope) -> tuple[str, ...]:
 def effect_of(scope: Scope, columns: Iterable[str]) -> EffectFinding | None:
     """Return how the target goes with columns, if it was looked at."""
     wanted = set(columns)
-    return next((one for one in scope.study.effects if set(one.columns) == wanted), None)
+    return next((effect for effect in scope.study.effects if set(effect.columns) == wanted), None)
 
 
 def effect_figures(scope: Scope, columns: Iterable[str]) -> tuple[Figure, ...]:
@@ -259,12 +260,12 @@ def strongest_picture(scopes: tuple[Scope, ...]) -> tuple[Figure, ...]:
             if found:
                 return found
     first = scopes[0]
-    drawn = [one.picture for one in first.study.effects if one.picture]
+    drawn = [effect.picture for effect in first.study.effects if effect.picture]
     return first.figures(first.findings.table.picture or next(iter(drawn), ""))
 
 
 def _claimed_picture(scope: Scope, claims: tuple[Claim, ...]) -> tuple[Figure, ...]:
-    joins = [one.variables for one in claims if one.kind == "interaction"]
+    joins = [claim.variables for claim in claims if claim.kind == "interaction"]
     alone = sorted(columns_of(claims), key=lambda name: _rank(scope, name))
     for columns in (*joins, *((name,) for name in alone)):
         found = effect_figures(scope, columns)

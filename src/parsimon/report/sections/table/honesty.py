@@ -69,10 +69,10 @@ def _rare_figures(scope: Scope, honest: Honest) -> tuple[KeyFigure, ...]:
 
 
 def _guessing(scope: Scope, error: float) -> KeyFigure:
-    return KeyFigure(say.percent(error), "guessing’s error", _called(scope, error))
+    return KeyFigure(say.percent(error), "guessing’s error", _guess_words(scope, error))
 
 
-def _called(scope: Scope, error: float) -> str:
+def _guess_words(scope: Scope, error: float) -> str:
     """Return what guessing does; of classes nearly even the commoner differs between parts."""
     if say.percent(error) != say.percent(_rarer_share(scope)):
         return "calling each row what most other rows are"
@@ -177,7 +177,7 @@ def how_well(scope: Scope) -> str:
 def _how_well_guessing(scope: Scope, honest: Honest) -> str:
     error = honest.error
     does = (
-        f"{_called(scope, error.estimate)} is wrong in {say.percent(error.estimate)} of cases "
+        f"{_guess_words(scope, error.estimate)} is wrong in {say.percent(error.estimate)} of cases "
         f"({say.sureness(error)} {say.share_range(error)})"
     )
     if scope.numeric:
@@ -239,7 +239,7 @@ def honest_sentences(scope: Scope, honest: Honest) -> tuple[str, ...]:
         return (how_well(scope),)
     if leads_with_balance(scope):
         return rare_sentences(scope, honest)
-    return (how_well(scope), _believed(scope, honest), gain_sentence(scope, honest))
+    return (how_well(scope), _search_words(scope, honest), gain_sentence(scope, honest))
 
 
 def gain_sentence(scope: Scope, honest: Honest) -> str:
@@ -262,7 +262,7 @@ def gain_sentence(scope: Scope, honest: Honest) -> str:
     cut = replace(gain, low=max(-1.0, gain.low), high=min(1.0, gain.high))
     both = say.percent_range(cut).removesuffix(f"{say.NARROW}%")
     if gain.low > 0:
-        return f"{say.opened(start)} ({say.sureness(gain)} {both}).{_owed(scope)}"
+        return f"{say.opened(start)} ({say.sureness(gain)} {both}).{_owner_words(scope)}"
     start = f"{start}; the {say.sureness(gain)} of the gain, {both},"
     if gain.high < 0:
         return say.opened(f"{start} is below zero throughout.")
@@ -276,7 +276,7 @@ def gain_sentence(scope: Scope, honest: Honest) -> str:
     )
 
 
-def _owed(scope: Scope) -> str:
+def _owner_words(scope: Scope) -> str:
     """Say so where a gain is sure and what it is owed to is not, as of columns that are alike."""
     if any(claim.kind != "any" for claim in certain(scope.study.claims)):
         return ""
@@ -292,7 +292,7 @@ def _better_probabilities(scope: Scope, honest: Honest) -> str:
     return f" Nor are better probabilities proved: {_log_losses(honest)}."
 
 
-def _believed(scope: Scope, honest: Honest) -> str:
+def _search_words(scope: Scope, honest: Honest) -> str:
     error = scope.study.model.error
     searched = scope.study.structure_found and scope.findings.recommended is None
     if math.isnan(error) or not searched:

@@ -59,12 +59,12 @@ def _parts(scope: Scope) -> tuple[Table, ...]:
             ),
             rows=tuple(
                 (
-                    Cell(words_of(scope, one.alone)),
-                    _error(scope, one.alone),
-                    _error(scope, one.cumulative),
-                    Cell(say.short(one.strength), order=one.strength),
+                    Cell(words_of(scope, part.alone)),
+                    _error(scope, part.alone),
+                    _error(scope, part.cumulative),
+                    Cell(say.short(part.strength), order=part.strength),
                 )
-                for one in parts
+                for part in parts
             ),
         ),
     )
@@ -113,10 +113,10 @@ def _steps(scope: Scope) -> str:
 def _falling(front: Sequence[ModelFinding], baseline: float) -> list[ModelFinding]:
     """Return the models of a front that are better than guessing and no worse than smaller ones."""
     kept: list[ModelFinding] = []
-    for one in front:
+    for model in front:
         least = kept[-1].error if kept else baseline
-        if one.size and one.error <= least and one.error < baseline:
-            kept.append(one)
+        if model.size and model.error <= least and model.error < baseline:
+            kept.append(model)
     return kept
 
 

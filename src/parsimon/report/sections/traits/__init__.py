@@ -189,10 +189,10 @@ def _summary(findings: TraitFindings) -> tuple[str, ...]:
     lines += [sentence for sentence in error_sentences(findings) if sentence]
     lines += filter(None, [recommended_line(findings.comparison, _guess_miss(findings))])
     lines += root_sentences(findings)
-    return (*lines, *_predicted(findings))
+    return (*lines, *_tell_predicted(findings))
 
 
-def _predicted(findings: TraitFindings) -> tuple[str, ...]:
+def _tell_predicted(findings: TraitFindings) -> tuple[str, ...]:
     n, lacking = len(findings.predictions), findings.table.n_unpredictable
     if not n + lacking:
         return ()
@@ -208,7 +208,7 @@ def _guess_miss(findings: TraitFindings) -> float:
     return math.nan if guess is None else guess.rmse.estimate
 
 
-def _saved(findings: TraitFindings, found: ModelComparison) -> str:
+def _tell_saved(findings: TraitFindings, found: ModelComparison) -> str:
     """Say which model the file holds, where it is not the one that the page describes."""
     name, leading = found.recommended.name, CALLED[findings.model]
     said = "All got the same features; rivals and guessing know no tree."
@@ -230,7 +230,7 @@ def _sections(findings: TraitFindings) -> Iterator[Section]:
         yield models_section(
             findings,
             findings.comparison,
-            (_saved(findings, findings.comparison),),
+            (_tell_saved(findings, findings.comparison),),
             _guess_miss(findings),
         )
     yield ancestors_section(findings)

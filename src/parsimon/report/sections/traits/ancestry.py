@@ -224,7 +224,7 @@ def _near_zero(best: Interval) -> str:
 
 
 def _way(findings: TraitFindings, way: str) -> RootFinding | None:
-    return next((one for one in findings.root if one.way == way), None)
+    return next((root for root in findings.root if root.way == way), None)
 
 
 def _spread(findings: TraitFindings) -> tuple[str, ...]:
@@ -256,8 +256,8 @@ def _root_table(findings: TraitFindings) -> Table:
             Heading("Interval", numeric=True, help="95 %."),
         ),
         rows=tuple(
-            (Cell(said[one.way]), value_cell(one.value.estimate), ends_cell(one.value))
-            for one in findings.root
+            (Cell(said[root.way]), value_cell(root.value.estimate), ends_cell(root.value))
+            for root in findings.root
         ),
     )
 
@@ -278,13 +278,13 @@ def _ways_sentences(findings: TraitFindings) -> tuple[Sentence, ...]:
 
 
 def _node_table(findings: TraitFindings) -> Table:
-    nodes = sorted(findings.ancestors, key=lambda one: -one.n_tips)
-    named = [one for one in nodes if one.name and not _is_number(one.name)]
-    chosen = [one for one in nodes if one.node == 0]
-    chosen += [one for one in named if one.node != 0][: _MOST_NODES - 1]
-    others = [one for one in nodes if one not in chosen]
+    nodes = sorted(findings.ancestors, key=lambda node: -node.n_tips)
+    named = [node for node in nodes if node.name and not _is_number(node.name)]
+    chosen = [node for node in nodes if node.node == 0]
+    chosen += [node for node in named if node.node != 0][: _MOST_NODES - 1]
+    others = [node for node in nodes if node not in chosen]
     chosen += others[: _MOST_NODES - len(chosen)]
-    chosen.sort(key=lambda one: (one.node != 0, -one.n_tips, one.node))
+    chosen.sort(key=lambda node: (node.node != 0, -node.n_tips, node.node))
     return Table(
         anchor="table-nodes",
         caption="The root, and ancestors of named or large clades.",
@@ -295,22 +295,22 @@ def _node_table(findings: TraitFindings) -> Table:
             Heading(target_of(findings), numeric=True),
             Heading("Interval", numeric=True, help="95 %."),
         ),
-        rows=tuple(_row(one) for one in chosen),
+        rows=tuple(_row(node) for node in chosen),
         note=f"The findings as data (--json) have all {len(nodes):,} ancestors."
         if len(nodes) > len(chosen)
         else "",
     )
 
 
-def _row(one: Ancestor) -> tuple[Cell, ...]:
-    pair = f"{clean(one.first)} and {clean(one.last)}"
-    name = pair if not one.name or _is_number(one.name) else clean(one.name)
+def _row(node: Ancestor) -> tuple[Cell, ...]:
+    pair = f"{clean(node.first)} and {clean(node.last)}"
+    name = pair if not node.name or _is_number(node.name) else clean(node.name)
     return (
-        Cell("all species (the root)" if one.node == 0 else name),
-        count_cell(one.n_tips),
-        value_cell(one.depth),
-        value_cell(one.value.estimate),
-        ends_cell(one.value),
+        Cell("all species (the root)" if node.node == 0 else name),
+        count_cell(node.n_tips),
+        value_cell(node.depth),
+        value_cell(node.value.estimate),
+        ends_cell(node.value),
     )
 
 

@@ -75,15 +75,15 @@ def error_section(findings: TraitFindings) -> Section:
     error = findings.error
     if error is None:
         return Section("error", title, (note("caution", no_error(findings)),))
+    models = [judged.model for judged in error.clades]
+    meanings = [f"{say.opened(CALLED[model])}: {MEANING[model]}." for model in models]
     blocks: list[Block] = [
         paragraph(*_how(findings, error)),
         paragraph(*error_sentences(findings)),
         *figures(findings, "errors"),
         _table(findings, error),
-        paragraph(*_compared(findings, error), *_covered(findings, error)),
-        bullets(
-            *(f"{say.opened(CALLED[one.model])}: {MEANING[one.model]}." for one in error.clades),
-        ),
+        paragraph(*_compare(findings, error), *_judge_coverage(findings, error)),
+        bullets(*meanings),
         note("caution", _caution(findings, error)),
         *figures(findings, "predicted"),
     ]
@@ -112,7 +112,7 @@ def _better(findings: TraitFindings, own: Judged, baseline: Judged) -> str:
 
 def _smallest(findings: TraitFindings, error: CladeError) -> str:
     """Say which model has the smallest error, if it is not the one that leads."""
-    best = min(error.clades, key=lambda one: one.rmse.estimate)
+    best = min(error.clades, key=lambda judged: judged.rmse.estimate)
     own = error.of(findings.model)
     # That the mean is better has been said.
     if best.model in (findings.model, "mean") or best.difference is None or own is None:
@@ -126,9 +126,9 @@ def _smallest(findings: TraitFindings, error: CladeError) -> str:
     )
 
 
-def _same(one: Judged, own: Judged) -> bool:
+def _same(judged: Judged, own: Judged) -> bool:
     """Return whether two errors differ by what arithmetic makes of the same predictions."""
-    gap = one.difference
+    gap = judged.difference
     least = _ROUNDING * own.rmse.estimate
     return gap is not None and max(abs(gap.low), abs(gap.high), abs(gap.estimate)) < least
 
@@ -176,7 +176,7 @@ def _caution(findings: TraitFindings, error: CladeError) -> str:
 
 
 def _table(findings: TraitFindings, error: CladeError) -> Table:
-    order = sorted(error.clades, key=lambda one: one.rmse.estimate)
+    order = sorted(error.clades, key=lambda judged: judged.rmse.estimate)
     not_judged = " ".join(
         f"{say.opened(CALLED[model])} could not be judged: {reason}"
         for model, reason in error.failures
@@ -199,43 +199,43 @@ def _table(findings: TraitFindings, error: CladeError) -> Table:
             Heading("Coverage", numeric=True, help="Species inside their 95 % intervals."),
             Heading("Random RMSE", numeric=True, help="With random folds, which can leak."),
         ),
-        rows=tuple(_row(findings, error, one) for one in order),
-        emphasised=tuple(place for place, one in enumerate(order) if one.model == "mean"),
+        rows=tuple(_row(findings, error, judged) for judged in order),
+        emphasised=tuple(place for place, judged in enumerate(order) if judged.model == "mean"),
         note=not_judged,
     )
 
 
-def _row(findings: TraitFindings, error: CladeError, one: Judged) -> tuple[Cell, ...]:
-    own, beside = error.of(findings.model), error.of(one.model, random=True)
+def _row(findings: TraitFindings, error: CladeError, judged: Judged) -> tuple[Cell, ...]:
+    own, beside = error.of(findings.model), error.of(judged.model, random=True)
     difference = Cell(say.DASH)
-    if one.difference is not None and own is not None:
-        difference = Cell("0", order=0.0) if _same(one, own) else ends_cell(one.difference)
+    if judged.difference is not None and own is not None:
+        difference = Cell("0", order=0.0) if _same(judged, own) else ends_cell(judged.difference)
     return (
-        Cell(CALLED[one.model], strong=one.model == findings.model),
-        value_cell(one.rmse.estimate),
-        ends_cell(one.rmse),
-        share_cell(one.explained),
+        Cell(CALLED[judged.model], strong=judged.model == findings.model),
+        value_cell(judged.rmse.estimate),
+        ends_cell(judged.rmse),
+        share_cell(judged.explained),
         difference,
         Cell(say.DASH)
-        if math.isnan(one.coverage)
-        else Cell(say.percent_cell(one.coverage), one.coverage),
+        if math.isnan(judged.coverage)
+        else Cell(say.percent_cell(judged.coverage), judged.coverage),
         Cell(say.DASH) if beside is None else value_cell(beside.rmse.estimate),
     )
 
 
-def _compared(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
+def _compare(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
     """Say which models are clearly worse or better than the one that leads."""
     lead = error.of(findings.model)
     if lead is None:
         return ()
     groups: dict[str, list[Judged]] = {"same": [], "better": [], "worse": [], "open": []}
-    for one in error.clades:
-        gap = one.difference
-        if gap is None or one.model == "mean":
+    for judged in error.clades:
+        gap = judged.difference
+        if gap is None or judged.model == "mean":
             continue
         # What differs by rounding alone is not tested.
         sure = "better" if gap.high < 0 else "worse" if gap.low > 0 else "open"
-        groups["same" if _same(one, lead) else sure].append(one)
+        groups["same" if _same(judged, lead) else sure].append(judged)
     own = SPOKEN[findings.model]
     does = {
         "same": "[makes|make] the same errors as",
@@ -246,14 +246,14 @@ def _compared(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
     said = []
     for group, models in groups.items():
         if models:
-            names = say.opened(say.joined([SPOKEN[one.model] for one in models]))
+            names = say.opened(say.joined([SPOKEN[judged.model] for judged in models]))
             said.append(f"{names} {say.inflect(does[group], len(models))} {own}.")
     if groups["better"] or groups["worse"]:
         said.append("This allows for the number of models compared (Bonferroni).")
     return tuple(said)
 
 
-def _covered(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
+def _judge_coverage(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
     own = error.of(findings.model)
     if own is None or math.isnan(own.coverage):
         return ()
@@ -320,8 +320,8 @@ def _predicted_species(findings: TraitFindings) -> Table:
             Heading("Interval", numeric=True, help="95 %."),
         ),
         rows=tuple(
-            (Cell(say.clean(one.tip)), value_cell(one.predicted.estimate), ends_cell(one.predicted))
-            for one in species
+            (Cell(say.clean(tip.tip)), value_cell(tip.predicted.estimate), ends_cell(tip.predicted))
+            for tip in species
         ),
         note=further if more else "",
     )

@@ -86,7 +86,7 @@ def kept_in_every_fold(findings: TraitFindings) -> tuple[str, ...]:
     if findings.phyrvm is None:
         return ()
     k = _counted_folds(findings)
-    return tuple(one.feature for one in findings.phyrvm.weights if one.n_kept >= k)
+    return tuple(weight.feature for weight in findings.phyrvm.weights if weight.n_kept >= k)
 
 
 def sparse_sentences(findings: TraitFindings) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def sparse_sentences(findings: TraitFindings) -> tuple[str, ...]:
             else "PhyRVM does not keep the only feature: that it adds something these species do "
             "not show.",
         )
-    return (_kept(found, n), _steady(findings, found))
+    return (_tell_kept(found, n), _tell_steady(findings, found))
 
 
 def squares_sentences(findings: TraitFindings) -> tuple[str, ...]:
@@ -110,22 +110,24 @@ def squares_sentences(findings: TraitFindings) -> tuple[str, ...]:
     found = findings.pgls
     if found is None:
         return (f"PGLS could not be fitted: {findings.pgls_failure}",)
-    sure = [one for one in found.coefficients if one.adjusted_p_value < _SURE]
+    sure = [term for term in found.coefficients if term.adjusted_p_value < _SURE]
     n = len(found.coefficients)
     if n == 1:
-        (one,) = found.coefficients
+        (term,) = found.coefficients
         weight = "a clear weight" if sure else "no clear weight"
         return (
-            f"PGLS gives {say.clean(one.feature)} {weight}: {say.within(one.estimate)} for one "
-            f"standard deviation ({say.p_value(one.p_value)}).",
+            f"PGLS gives {say.clean(term.feature)} {weight}: {say.within(term.estimate)} for one "
+            f"standard deviation ({say.p_value(term.p_value)}).",
         )
     if not sure:
         return (
             f"PGLS finds no feature that is clear of zero once all {n} are allowed for "
             "(p below 0.05 by Holm's rule).",
         )
-    largest = sorted(sure, key=lambda one: -abs(one.t))
-    signs = [f"{say.clean(one.feature)} ({say.signed(one.estimate.estimate)})" for one in largest]
+    largest = sorted(sure, key=lambda term: -abs(term.t))
+    signs = [
+        f"{say.clean(term.feature)} ({say.signed(term.estimate.estimate)})" for term in largest
+    ]
     names, are = say.joined(signs, _NAMED + 3), "is" if len(sure) == 1 else "are"
     return (
         f"In PGLS {say.spelled(len(sure))} of {say.spelled(n, 'feature')} {are} clear of zero (p "
@@ -133,11 +135,11 @@ def squares_sentences(findings: TraitFindings) -> tuple[str, ...]:
     )
 
 
-def _kept(found: PhyRvmFinding, n: int) -> str:
+def _tell_kept(found: PhyRvmFinding, n: int) -> str:
     m = len(found.weights)
     first = found.weights[:_NAMED]
     names = say.joined(
-        [f"{say.clean(one.feature)} ({say.signed(one.weight.estimate)})" for one in first]
+        [f"{say.clean(weight.feature)} ({say.signed(weight.weight.estimate)})" for weight in first]
     )
     if n == 1:
         return f"PhyRVM keeps the only feature: {names} for one standard deviation."
@@ -148,7 +150,7 @@ def _kept(found: PhyRvmFinding, n: int) -> str:
     return f"PhyRVM keeps {part}{link} {names} for one standard deviation."
 
 
-def _steady(findings: TraitFindings, found: PhyRvmFinding) -> str:
+def _tell_steady(findings: TraitFindings, found: PhyRvmFinding) -> str:
     """Say which features are kept whatever fold is left out."""
     if findings.error is None:
         return ""
@@ -156,10 +158,12 @@ def _steady(findings: TraitFindings, found: PhyRvmFinding) -> str:
     if not k:
         which = "it is" if len(found.weights) == 1 else "they are"
         return f"How steadily {which} kept is not known: PhyRVM could not be fitted in each fold."
-    always = [one.feature for one in found.weights if one.n_kept == k]
+    always = [weight.feature for weight in found.weights if weight.n_kept == k]
     if len(found.weights) == 1 and not always:
-        (one,) = found.weights
-        return f"It is kept in {say.spelled(one.n_kept)} of {say.spelled(k)} folds of whole clades."
+        (weight,) = found.weights
+        return (
+            f"It is kept in {say.spelled(weight.n_kept)} of {say.spelled(k)} folds of whole clades."
+        )
     if not always:
         return (
             f"None of them is kept in all {say.spelled(k)} folds: the choice depends on which fold "
@@ -179,11 +183,13 @@ def _counted_folds(findings: TraitFindings) -> int:
 
 
 def _coefficients(findings: TraitFindings) -> Table:
-    kept = {} if findings.phyrvm is None else {one.feature: one for one in findings.phyrvm.weights}
-    squares = (
-        {} if findings.pgls is None else {one.feature: one for one in findings.pgls.coefficients}
+    kept = (
+        {} if findings.phyrvm is None else {term.feature: term for term in findings.phyrvm.weights}
     )
-    names = [*kept, *(one.name for one in findings.table.features if one.name not in kept)]
+    squares = (
+        {} if findings.pgls is None else {term.feature: term for term in findings.pgls.coefficients}
+    )
+    names = [*kept, *(term.name for term in findings.table.features if term.name not in kept)]
     folds = _counted_folds(findings)
     headings = [
         Heading("Feature"),

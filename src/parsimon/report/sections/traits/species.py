@@ -24,7 +24,7 @@ def species_section(findings: TraitFindings) -> Section:
         table.coded,
     )
     said = (size, species_sentence(findings), _matching(table), _question(table), coded)
-    blocks: list[Block] = [paragraph(*said, _completed(table))]
+    blocks: list[Block] = [paragraph(*said, _tell_completed(table))]
     if done:
         blocks += [paragraph((Strong("What was left out."),)), bullets(*done)]
     elif not findings.run.reading:
@@ -114,7 +114,7 @@ def _question(table: TraitTable) -> str:
     return f"{question}. {many}: {say.named(names, _MOST_FEATURES)}."
 
 
-def _completed(table: TraitTable) -> str:
+def _tell_completed(table: TraitTable) -> str:
     if not table.n_completed:
         return ""
     return say.inflect(
