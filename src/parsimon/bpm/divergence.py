@@ -306,7 +306,7 @@ class DivergenceMKL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self._parts = self._column_kernels()
         self.kernel_names_ = [part.name for part in self._parts]
         grams = np.stack(
-            [_check_gram(part, part.gram(self._rows, self._rows)) for part in self._parts]
+            [_check_gram(part.name, part.gram(self._rows, self._rows)) for part in self._parts]
         )
         return grams, self._targets(y, len(self._rows))
 
@@ -331,7 +331,7 @@ class DivergenceMKL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             )
         if n_columns is None:
             for place, gram in enumerate(grams):
-                _check_gram(ColumnKernel(f"matrix {place + 1}", LookedUp(gram), None), gram)
+                _check_gram(f"matrix {place + 1}", gram)
         elif (len(grams), grams.shape[2]) != (len(self.weights_), n_columns):
             raise InvalidInputError(
                 f"{len(self.weights_)} matrices of similarities with {n_columns} training rows "
@@ -449,13 +449,13 @@ def _places(columns: Any, names: Any, n_columns: int) -> tuple[int, ...] | None:
     return tuple(places)
 
 
-def _check_gram(part: ColumnKernel, gram: Array) -> Array:
+def _check_gram(name: str, gram: Array) -> Array:
     """Refuse a matrix of training rows that is not square, symmetric and finite."""
     is_square = gram.ndim == 2 and gram.shape[0] == gram.shape[1]
     size = float(np.abs(gram).max(initial=0.0))
     if not is_square or not np.allclose(gram, gram.T, rtol=0, atol=1e-8 * size):
         raise InvalidInputError(
-            f"Kernel {part.name!r} gives a matrix of shape {gram.shape} that is not square and "
+            f"Kernel {name!r} gives a matrix of shape {gram.shape} that is not square and "
             "symmetric for the training rows, so it is no kernel."
         )
     return gram

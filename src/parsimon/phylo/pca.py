@@ -56,14 +56,6 @@ class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     tips: str | int | None
     max_iter: int
     tol: float
-    mean_: Array
-    lambda_: float
-    log_likelihood_: float
-    imputed_: Array
-    n_iter_: int
-    converged_: bool
-    loadings_: Array
-    explained_variance_ratio_: Array
     _projection: Array
     _covariance: Array
 
