@@ -170,8 +170,8 @@ ABOVE = (
     ),
     plant(
         "cli/predict.py",
-        "called = (share[:, 1] >= _checked(threshold, model)).astype(int)",
-        "called = (share[:, 0] >= _checked(threshold, model)).astype(int)",
+        "called = (share[:, 1] >= _check_threshold(threshold, model)).astype(int)",
+        "called = (share[:, 0] >= _check_threshold(threshold, model)).astype(int)",
         "cli/test_predict.py::test_the_threshold_decides_when_the_positive_class_is_called",
     ),
     plant(

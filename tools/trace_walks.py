@@ -111,25 +111,36 @@ def pgls() -> Callable[[], object]:
     return lambda: PGLS(tree).fit(table[["a", "b"]], table["y"])
 
 
-def report() -> Callable[[], object]:
-    """Prepare the first command of the README, in this process, with a short search."""
+def page_of(*words: str) -> Callable[[], object]:
+    """Prepare a command that writes a page, in this process."""
     from parsimon.cli import main
 
-    page = Path(tempfile.mkdtemp()) / "pima.html"
-    words = [
-        "report",
-        "pima",
-        "--depth",
-        "2",
-        "--outer",
-        "2",
-        "--jobs",
-        "1",
-        "--quiet",
-        "--out",
-        str(page),
-    ]
-    return lambda: main(words, standalone_mode=False)
+    page = Path(tempfile.mkdtemp()) / "page.html"
+    more = ["--outer", "2", "--jobs", "1", "--quiet", "--out", str(page)]
+    return lambda: main([*words, *more], standalone_mode=False)
+
+
+def report() -> Callable[[], object]:
+    """Prepare the first command of the README, with a short search."""
+    return page_of("report", "pima", "--depth", "2")
+
+
+def series() -> Callable[[], object]:
+    """Prepare a short search for features of series."""
+    import numpy as np
+    import pandas as pd
+
+    table = Path(tempfile.mkdtemp()) / "series.csv"
+    values = np.random.default_rng(0).normal(size=(20, 12)).round(3)
+    values[10:, 3:9] += 3.0
+    frame = pd.DataFrame(values, columns=[f"t{k}" for k in range(12)])
+    frame.assign(kind=np.repeat(["flat", "high"], 10)).to_csv(table, index=False)
+    return page_of("series", str(table), "--target", "kind", "--fast")
+
+
+def select_features() -> Callable[[], object]:
+    """Prepare a search for the columns that are needed."""
+    return page_of("select-features", "pima")
 
 
 WALKS = {
@@ -140,6 +151,8 @@ WALKS = {
     "nsga2": nsga2,
     "PGLS.fit": pgls,
     "parsimon report pima": report,
+    "parsimon series": series,
+    "parsimon select-features": select_features,
 }
 
 

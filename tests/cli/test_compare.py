@@ -48,6 +48,19 @@ def test_compare_prints_json_instead(table):
     assert len(json.loads(result.stdout)) == 2
 
 
+def test_a_first_look_asks_plain_models_on_few_folds(table, monkeypatch):
+    asked = []
+
+    def compare(frame, target, **options):
+        asked.append((options["families"], options["outer"]))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("parsimon.statistician.compare_models", compare)
+    for more in ((), ("--fast",), ("--fast", "--families", "rvm", "--outer", 4)):
+        run("compare", table, "--target", "state", *more)
+    assert asked == [("all", None), ("none", 3), ("rvm", 4)]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

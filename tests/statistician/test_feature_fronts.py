@@ -123,9 +123,9 @@ def test_without_rows_held_out_there_is_no_error_outside():
 
 def test_what_a_formula_gives_is_said():
     classes = asked(np.arange(3), "classification")
-    assert fronts._given(asked(np.arange(3.0)), ()) == "height"
-    assert fronts._given(classes, ("a", "b")) == "the log odds of b"
-    assert fronts._given(classes, ("a", "b", "c")).endswith("each class against the others")
+    assert fronts._name_outcome(asked(np.arange(3.0)), ()) == "height"
+    assert fronts._name_outcome(classes, ("a", "b")) == "the log odds of b"
+    assert fronts._name_outcome(classes, ("a", "b", "c")).endswith("each class against the others")
 
 
 def test_the_formula_that_is_least_better_than_the_one_before_goes_first():

@@ -1,6 +1,8 @@
 """What is the same for every kind of data: columns chosen, options checked, work kept apart."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -113,3 +115,14 @@ def _traits(table, target, **options):
 def test_every_kind_refuses_what_no_run_can_have(table, analyse_kind, options, message):
     with pytest.raises(InvalidInputError, match=message):
         analyse_kind(table, "ill", **options)
+
+
+def test_kinds_without_processes_load_none():
+    """What searches no kernels need not wait until those who do are imported."""
+    code = (
+        "import sys\n"
+        "from parsimon.statistician import analyse_series, select_columns, select_features\n"
+        "print([name for name in sys.modules if name.startswith('parsimon.gp')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

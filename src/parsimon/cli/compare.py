@@ -10,13 +10,17 @@ import click
 from parsimon._writing import write_file
 from parsimon.cli.options import QUESTION, RUN, shared
 from parsimon.cli.pages import file_name
-from parsimon.cli.printing import note_standing, say, visible
+from parsimon.cli.printing import as_markup, note_standing, say
 from parsimon.cli.running import analysed, say_treatments
 from parsimon.cli.sources import read_source
 from parsimon.cli.tables import check_target
 
 if TYPE_CHECKING:
     from parsimon.report.findings import ComparedModel, ModelComparison
+
+
+# Outer folds of a first look.
+_FAST_FOLDS = 3
 
 
 @click.command()
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
 @click.option(
     "--outer", type=int, metavar="N", help="Outer folds.  [default: 5; 3 of 20,000 rows or more]"
 )
-@shared(*RUN)
+@shared(*RUN, "fast")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def compare(
     table: str,
@@ -42,6 +46,7 @@ def compare(
     keep: tuple[str, ...],
     drop: tuple[str, ...],
     json_file: Path | None,
+    fast: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -55,13 +60,18 @@ def compare(
     Examples:
         parsimon compare pima
         parsimon compare patients.csv --target outcome --rivals linear,forest
-        parsimon compare patients.csv --target outcome --json models.json
+        parsimon compare patients.csv --target outcome --fast --json models.json
     """
     printed = json_file is not None and str(json_file) == "-"
     if json_file is not None and not printed:
         check_target(json_file)
     source = read_source(table, target, keep, drop)
     from parsimon.statistician import compare_models
+
+    if fast:
+        # As in a fast report: plain models alone, on few folds.
+        options["families"] = "none" if options["families"] == "all" else options["families"]
+        options["outer"] = _FAST_FOLDS if options["outer"] is None else options["outer"]
 
     verbose = not quiet and not printed
     place = json_file if json_file is not None and not printed else Path("compared.json")
@@ -114,7 +124,6 @@ def show_comparison(found: "ModelComparison") -> None:
     """Print a comparison as a table, and which model to use."""
     from rich import box
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
     console = Console(highlight=False)
@@ -136,18 +145,18 @@ def show_comparison(found: "ModelComparison") -> None:
         table.add_column("s", justify="right")
     for model in found.models:
         ends = f"{100 * model.error.low:.1f} to {100 * model.error.high:.1f}"
-        cells = [escape(visible(model.name, one_line=True)), f"{100 * model.error.estimate:.1f} %"]
+        cells = [as_markup(model.name), f"{100 * model.error.estimate:.1f} %"]
         cells += [ends, *(() if numbers else (_log_loss(model.log_loss),))]
-        made = escape(visible(model.size_words.partition(", ")[2], one_line=True))
+        made = as_markup(model.size_words.partition(", ")[2])
         size, seconds = f"{model.size:,.0f}", f"{model.seconds:.1f}"
         cells += [f"{model.variables:,}", *((made, size, seconds) if is_wide else (size,))]
         mark = "➜" if model.recommended else "=" if model.is_level else ""
         style = "bold" if model.recommended else ""
         table.add_row(mark, *cells, style=style)
     console.print(table)
-    console.print(escape(visible(verdict(found))))
+    console.print(as_markup(verdict(found)))
     for name, why in found.left_out:
-        console.print(escape(visible(f"Not asked: {name}, since {why}.", one_line=True)))
+        console.print(as_markup(f"Not asked: {name}, since {why}."))
 
 
 def _log_loss(value: float) -> str:

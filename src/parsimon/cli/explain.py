@@ -46,7 +46,7 @@ def explain(model: Path, table: str, rows: tuple[int, ...], as_json: bool) -> No
     places = _places(rows, len(frame), everything=as_json)
     chosen = frame.iloc[places]
     with fitting_parts(model):
-        explained = _explained(fitted, chosen, fitted.contributions(chosen), places)
+        explained = _explain_rows(fitted, chosen, fitted.contributions(chosen), places)
         said = list(remarks(fitted, chosen))
     for line in said:
         say(line, err=True)
@@ -68,7 +68,7 @@ def _places(rows: Sequence[int], n_rows: int, *, everything: bool) -> list[int]:
     return list(range(n_rows if everything else min(n_rows, _SHOWN)))
 
 
-def _explained(
+def _explain_rows(
     model: Any, frame: "pd.DataFrame", found: "Contributions", places: Sequence[int]
 ) -> dict[str, Any]:
     """Return everything that is to be said, as JSON has it."""

@@ -11,7 +11,7 @@ import click
 
 from parsimon._checks import shorten
 from parsimon._writing import whole_file
-from parsimon.cli.printing import say, visible
+from parsimon.cli.printing import as_markup, say
 from parsimon.cli.tables import check_target, column, read_rows
 from parsimon.exceptions import BadRowError, InvalidInputError
 
@@ -212,21 +212,20 @@ class _Report:
 
     def show(self, picture: Path | None, out: Path | None) -> None:
         from rich.console import Console
-        from rich.markup import escape
 
         console = Console(highlight=False)
         console.print(self._table())
         hidden = len(self._rows) - len(self._shown())
         if hidden:
             console.print(f"... and {hidden} more rows; --out FILE writes them all.")
-        console.print(escape(visible(self._front.describe())))
+        console.print(as_markup(self._front.describe()))
         if self._dropped:
             rows = "1 row" if self._dropped == 1 else f"{self._dropped} rows"
             left = "was" if self._dropped == 1 else "were"
             console.print(f"{rows} without a value in every objective {left} left out.")
         for what, path in (("Picture", picture), ("Table", out)):
             if path is not None:
-                console.print(f"{what} written to {escape(visible(path))}.")
+                console.print(f"{what} written to {as_markup(path)}.")
 
     def _shown(self) -> list[int]:
         """Return the rows that fit a screen: evenly spread, with the chosen one among them."""
@@ -247,22 +246,15 @@ class _Report:
         table.add_column("", no_wrap=True)
         table.add_column("#", justify="right", style="dim")
         for name, up in zip(names, self._front.directions.maximise, strict=True):
-            table.add_column(f"{_safe(name)} {'↑' if up else '↓'}", justify="right")
+            table.add_column(f"{as_markup(name)} {'↑' if up else '↓'}", justify="right")
         for name in others:
-            table.add_column(_safe(name), overflow="fold")
+            table.add_column(as_markup(name), overflow="fold")
         for i in self._shown():
             row = self._rows.iloc[i]
-            cells = [_safe(_text(row[name])) for name in (*names, *others)]
+            cells = [as_markup(_text(row[name])) for name in (*names, *others)]
             style = "bold" if i == self._chosen else ""
             table.add_row("➜" if i == self._chosen else "", str(i), *cells, style=style)
         return table
-
-
-def _safe(text: object) -> str:
-    """Return text that neither the terminal nor rich takes for a command."""
-    from rich.markup import escape
-
-    return escape(visible(text, one_line=True))
 
 
 def _text(value: Any) -> str:

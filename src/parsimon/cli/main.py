@@ -12,23 +12,19 @@ from parsimon._checks import did_you_mean
 from parsimon.cli.printing import INTERRUPTED, STARTED, say, say_standing, visible
 from parsimon.exceptions import ParsimonError
 
-# name -> (module under parsimon.cli, attribute, help shown in the list)
+# Each is a function of a module of that name; beside it the help that the list shows.
 COMMANDS = {
-    "report": ("report", "report", "Search a table for what predicts a column, and report it."),
-    "compare": ("compare", "compare", "Measure all models of a table on the same new rows."),
-    "fit": ("fit", "fit", "Fit one model to a table, and save it."),
-    "predict": ("predict", "predict", "Predict new rows with a saved model."),
-    "explain": ("explain", "explain", "Say what speaks for and against each prediction."),
-    "select-features": (
-        "select_features",
-        "select_features",
-        "Find which columns of a table are needed, or a formula of them.",
-    ),
-    "series": ("series", "series", "Find the few features of series that predict a target."),
-    "phylo": ("phylo", "phylo", "Explain a trait of related species: report --tree."),
-    "front": ("front", "front", "Find the Pareto front of a table of results."),
-    "datasets": ("datasets", "datasets", "List the data sets that can be loaded by name."),
-    "completion": ("completion", "completion", "Print what makes a shell complete commands."),
+    "report": "Search a table for what predicts a column, and report it.",
+    "compare": "Measure all models of a table on the same new rows.",
+    "fit": "Fit one model to a table, and save it.",
+    "predict": "Predict new rows with a saved model.",
+    "explain": "Say what speaks for and against each prediction.",
+    "select-features": "Find which columns of a table are needed, or a formula of them.",
+    "series": "Find the few features of series that predict a target.",
+    "phylo": "Explain a trait of related species: report --tree.",
+    "front": "Find the Pareto front of a table of results.",
+    "datasets": "List the data sets that can be loaded by name.",
+    "completion": "Print what makes a shell complete commands.",
 }
 
 
@@ -45,10 +41,8 @@ class LazyGroup(click.Group):
     ) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module, attribute, _ = COMMANDS[cmd_name]
-        command: click.Command = getattr(
-            importlib.import_module(f"parsimon.cli.{module}"), attribute
-        )
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(importlib.import_module(f"parsimon.cli.{name}"), name)
         return command
 
     def resolve_command(
@@ -64,7 +58,7 @@ class LazyGroup(click.Group):
         formatter: click.HelpFormatter,
     ) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, entry[2]) for name, entry in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
         ctx.meta[STARTED] = time.monotonic()

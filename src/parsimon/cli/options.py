@@ -145,7 +145,7 @@ def shared(*names: str) -> Callable[[Command], Command]:
     return add
 
 
-def given_options(context: click.Context) -> dict[str, str]:
+def list_given(context: click.Context) -> dict[str, str]:
     """Return the options that a user has typed, and how they are spelled."""
     return {
         str(option.name): option.opts[0]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # What other formats end in, and what is called on an analysis to write each file.
 _PAGE_ENDINGS = (".html", ".htm")
 _OTHER_ENDINGS = {".pdf": "--pdf", ".json": "--json", ".md": "--markdown", ".skops": None}
+_ENDINGS = {"PDF": ".pdf", "Findings": ".json", "Markdown": ".md"}
 _WRITERS = {
     "Report": "to_html",
     "PDF": "to_pdf",
@@ -57,16 +58,11 @@ def write_page(
     model_of: What a model that is saved beside it predicts; none is if that is empty.
     options: Of `analyse`, and of where and how long the work is done.
     """
-    places = find_places(
-        source.name,
-        out,
-        ending,
-        pdf=pdf,
-        as_json=as_json,
-        markdown=markdown,
-        model=bool(model_of),
-        features=features_file,
-    )
+    beside = {"PDF": pdf, "Findings": as_json, "Markdown": markdown, "Model": bool(model_of)}
+    places = _find_places(source.name, out, ending, beside)
+    if features_file is not None:
+        places["Features"] = features_file
+    _check_places(places)
     command = command_line(context, needed_target(source))
     place = places["Report"]
     with analysed(analyse, source, place, name=source.name, command=command, **options) as analysis:
@@ -78,20 +74,12 @@ def write_page(
         say(f"Predict   parsimon predict {shlex.quote(str(places['Model']))} {model_of}.csv")
 
 
-def find_places(
-    name: str,
-    out: Path | None,
-    ending: str,
-    *,
-    pdf: bool,
-    as_json: bool,
-    markdown: bool,
-    model: bool = False,
-    features: Path | None = None,
+def _find_places(
+    name: str, out: Path | None, ending: str, beside: Mapping[str, bool]
 ) -> dict[str, Path]:
-    """Return where each file goes, and refuse what cannot be written before work begins.
+    """Return where each file goes: all in the folder of the page, and named after it.
 
-    All files are in the folder of the page and named after it, but for `features`.
+    beside: Which files are wanted beside the page.
     """
     folder = Path() if out is None else out
     if out is None or out.is_dir():
@@ -105,15 +93,10 @@ def find_places(
     else:
         is_page = out.suffix.lower() in _PAGE_ENDINGS
         page = out if is_page else out.with_name(f"{out.name}.html")
-    others = {"PDF": (pdf, ".pdf"), "Findings": (as_json, ".json"), "Markdown": (markdown, ".md")}
-    found = {kind: page.with_suffix(end) for kind, (wanted, end) in others.items() if wanted}
-    places = {"Report": page, **found}
-    if model:
-        places["Model"] = page.with_name(model_name(page.stem.removesuffix(f"-{ending}")))
-    if features is not None:
-        places["Features"] = features
-    _check_places(places)
-    return places
+    model = model_name(page.stem.removesuffix(f"-{ending}"))
+    places = {kind: page.with_suffix(end) for kind, end in _ENDINGS.items()}
+    places["Model"] = page.with_name(model)
+    return {"Report": page} | {kind: place for kind, place in places.items() if beside[kind]}
 
 
 def model_name(table: str) -> str:

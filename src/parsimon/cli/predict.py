@@ -10,7 +10,7 @@ from parsimon._writing import whole_file
 from parsimon.cli.printing import give, note_standing, say
 from parsimon.cli.saved_models import fitting_parts, new_rows, remarks, table_model
 from parsimon.cli.sources import complete_table
-from parsimon.cli.tables import check_target
+from parsimon.cli.tables import PARQUET, SEPARATORS, check_target
 from parsimon.exceptions import InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
     from parsimon.statistician.contributions import Contributions
 
-_SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
 _JSON = ".json"
-_PARQUET = (".parquet", ".pq")
 
 
 @click.command()
@@ -94,7 +92,7 @@ def predictions(
     share = model.predict_proba(frame)
     called = np.argmax(share, axis=1)
     if threshold is not None:
-        called = (share[:, 1] >= _checked(threshold, model)).astype(int)
+        called = (share[:, 1] >= _check_threshold(threshold, model)).astype(int)
     chances = {
         f"probability of {label}": share[:, place] for place, label in enumerate(model.classes_)
     }
@@ -111,7 +109,7 @@ def explanation_columns(found: "Contributions") -> dict[str, Any]:
     return {**towards, "score of a typical row": found.base, **added, "score": found.score}
 
 
-def _checked(threshold: float, model: Any) -> float:
+def _check_threshold(threshold: float, model: Any) -> float:
     if len(model.classes) != 2:
         raise InvalidInputError(
             f"--threshold is for two classes, and {model.target!r} has {len(model.classes)}."
@@ -133,7 +131,7 @@ def _beside(frame: "pd.DataFrame", found: dict[str, Any]) -> "pd.DataFrame":
 
 
 def _check_ending(out: Path | None) -> None:
-    if out is not None and out.suffix.lower() not in (*_SEPARATORS, *_PARQUET, _JSON):
+    if out is not None and out.suffix.lower() not in (*SEPARATORS, *PARQUET, _JSON):
         raise InvalidInputError(f"{out} must end in .csv, .tsv, .json or .parquet.")
 
 
@@ -143,12 +141,12 @@ def _write(frame: "pd.DataFrame", out: Path | None, *, as_json: bool) -> None:
         return
     try:
         with whole_file(out) as file:
-            if out.suffix.lower() in _PARQUET:
+            if out.suffix.lower() in PARQUET:
                 frame.to_parquet(file, index=False)
             elif as_json or out.suffix.lower() == _JSON:
                 file.write(_records(frame).encode())
             else:
-                frame.to_csv(file, sep=_SEPARATORS[out.suffix.lower()], index=False)
+                frame.to_csv(file, sep=SEPARATORS[out.suffix.lower()], index=False)
     except ImportError as error:
         raise MissingDependencyError(
             "Parquet files need pyarrow; install it with: pip install 'parsimon[parquet]'."

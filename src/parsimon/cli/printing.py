@@ -31,6 +31,13 @@ def say(text: object = "", *, err: bool = False) -> None:
     click.echo(visible(text), err=err)
 
 
+def as_markup(text: object) -> str:
+    """Return text on one line that neither the terminal nor rich takes for a command."""
+    from rich.markup import escape
+
+    return escape(visible(text, one_line=True))
+
+
 def give(data: str) -> None:
     """Print data: as they are into a file or a pipe, made visible on a terminal."""
     # Without `color` click takes escape codes out of what goes into a file.

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from parsimon._parallel import early_workers, is_done_alone
-from parsimon.cli.options import PAGE, QUESTION, RUN, TREE, RuleName, given_options, shared
+from parsimon.cli.options import PAGE, QUESTION, RUN, TREE, RuleName, list_given, shared
 from parsimon.cli.pages import write_page
 from parsimon.cli.printing import say
 from parsimon.cli.sources import Source, find_source, read_source
@@ -122,7 +122,7 @@ def _is_sent_on(context: click.Context, source: Source) -> bool:
     with early_workers(n_jobs, "parsimon.statistician.analyse"):
         from parsimon.statistician import is_wide
     frame = source.frame
-    if not is_wide(frame) or set(given_options(context)) - _OF_PAGES:
+    if not is_wide(frame) or set(list_given(context)) - _OF_PAGES:
         return False
     say(
         f"{len(frame):,} rows and {frame.shape[1] - 1:,} columns: which of them are chosen again "
@@ -205,7 +205,7 @@ def _species(source: Source, text: str, tree: str | None) -> tuple[Source, str]:
 
 def _check_tree(context: click.Context, tree: str | None) -> None:
     """Refuse options that are for a tree alone without one, and those that do not go with one."""
-    for name, spelled in given_options(context).items():
+    for name, spelled in list_given(context).items():
         if tree is None and name in _TREE_NAMES:
             raise InvalidInputError(f"{spelled} is for related species; add --tree FILE.")
         if tree is not None and name not in _OF_TRAITS:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from parsimon.report.findings import Treatment
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t", ".tab": "\t"}
-_PARQUET = (".parquet", ".pq")
+PARQUET = (".parquet", ".pq")
 _EXCEL = (".xlsx", ".xlsm")
 _OTHER_SHEETS = (".xls", ".xlsb", ".ods")
-TABLE_ENDINGS = frozenset({*SEPARATORS, *_PARQUET, *_EXCEL, *_OTHER_SHEETS})
+TABLE_ENDINGS = frozenset({*SEPARATORS, *PARQUET, *_EXCEL, *_OTHER_SHEETS})
 _ABOVE_HEADER = " Line 1 looks like a comment: remove what stands above the header."
 _NAMES = {"cp1252": "Windows-1252", "latin-1": "Latin-1"}
 _COMMA_NUMBER = re.compile(r"\s*[+-]?\d+(,\d+)?\s*")
@@ -131,7 +131,7 @@ def _read(path: Path, has_header: bool = True) -> FileTable:
             f"The workbook {path} is of another kind; save it as .xlsx or as CSV."
         )
     try:
-        if last in _PARQUET:
+        if last in PARQUET:
             return _read_parquet(path)
         if last in _EXCEL:
             return read_workbook(path)

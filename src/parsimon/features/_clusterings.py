@@ -55,10 +55,11 @@ def cluster_tables(tables: Array, clusterer: Clusterer, starts: Array) -> Groups
     """
     n_init, k = starts.shape
     step = max(1, _AT_ONCE // (n_init * k * tables.shape[2]))
-    parts = [
-        CLUSTERERS[clusterer](np.ascontiguousarray(tables[begin : begin + step]), starts)
-        for begin in range(0, len(tables), step)
-    ]
+    parts = []
+    for begin in range(0, len(tables), step):
+        part = np.ascontiguousarray(tables[begin : begin + step])
+        labels, longest = CLUSTERERS[clusterer](part, starts)
+        parts.append((labels, *judge_groups(part, labels, k), longest))
     return Groups(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
@@ -93,8 +94,8 @@ def _membership(labels: AnyArray, k: int) -> Array:
     return member.reshape(b, k * r, n)
 
 
-def _best_by_squares(tables: Array, starts: Array) -> Groups:
-    """Return the best k-means clustering of each table.
+def _best_by_squares(tables: Array, starts: Array) -> tuple[Indices, Array]:
+    """Return the best k-means clustering of each table, and no links.
 
     All starts take a few steps of Lloyd's, a quarter of them goes on to the end, and half of
     these is improved further by moves of single rows.
@@ -112,8 +113,7 @@ def _best_by_squares(tables: Array, starts: Array) -> Groups:
     labels = np.take_along_axis(labels, kept[..., None], axis=1)
     labels, near = _move_rows(tables, rows, labels, k)
     best = _clearest(tables, _in_order(labels, k), near, k)
-    index, within = judge_groups(tables, best, k)
-    return Groups(best, index, within, np.full(len(tables), np.nan))
+    return best, np.full(len(tables), np.nan)
 
 
 def _in_order(labels: AnyArray, k: int) -> Indices:
@@ -270,11 +270,11 @@ def _best_moves(
     return sums, lost - joining.min(axis=1), joining.argmin(axis=1).astype(labels.dtype)
 
 
-def _by_density(tables: Array, starts: Array) -> Groups:
+def _by_density(tables: Array, starts: Array) -> tuple[Indices, Array]:
     """Return the groups of Gaussian mixtures with full covariances, by EM from k-means."""
     k = starts.shape[1]
     rows = np.ascontiguousarray(tables.transpose(0, 2, 1))
-    labels = _best_by_squares(tables, starts).labels
+    labels, no_links = _best_by_squares(tables, starts)
     share = _membership(labels[:, None], k)
     ridge = _RIDGE * tables.var(axis=2)
     level = np.full(len(tables), -np.inf)
@@ -291,8 +291,7 @@ def _by_density(tables: Array, starts: Array) -> Groups:
         going = going[growing]
         if not len(going):
             break
-    index, within = judge_groups(tables, labels, k)
-    return Groups(labels, index, within, np.full(len(tables), np.nan))
+    return labels, no_links
 
 
 def _log_densities(rows: Array, share: Array, ridge: Array) -> Array:
@@ -318,8 +317,8 @@ def _log_densities(rows: Array, share: Array, ridge: Array) -> Array:
     return density + constant[..., None]
 
 
-def _by_links(tables: Array, starts: Array) -> Groups:
-    """Return the groups of single link: what paths of short links connect.
+def _by_links(tables: Array, starts: Array) -> tuple[Indices, Array]:
+    """Return the groups of single link, what paths of short links connect, and the longest link.
 
     The longest link is the shortest distance for which there are at most k groups, which is the
     k-th longest link of the shortest tree over the rows.
@@ -331,8 +330,7 @@ def _by_links(tables: Array, starts: Array) -> Groups:
     # The tree is built from within each group before it leaves it.
     labels = np.empty((b, n), dtype=np.intp)
     np.put_along_axis(labels, order, (links > longest[:, None]).cumsum(axis=1), axis=1)
-    index, within = judge_groups(tables, labels, k)
-    return Groups(labels, index, within, longest)
+    return labels, longest
 
 
 def _shortest_tree(tables: Array) -> tuple[Indices, Array]:
@@ -354,7 +352,7 @@ def _shortest_tree(tables: Array) -> tuple[Indices, Array]:
     return order, links
 
 
-CLUSTERERS: dict[Clusterer, Callable[[Array, Array], Groups]] = {
+CLUSTERERS: dict[Clusterer, Callable[[Array, Array], tuple[Indices, Array]]] = {
     "k-means": _best_by_squares,
     "gaussian mixture": _by_density,
     "single link": _by_links,

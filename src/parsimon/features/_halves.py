@@ -58,6 +58,13 @@ class WideTable:
         wanted = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50)
         return [size for size in wanted if size < self.n_selected] + [self.n_selected]
 
+    def levels(
+        self, rows: Indices | slice = slice(None), columns: Indices | slice = slice(None)
+    ) -> tuple[Levels, Array]:
+        """Return the scale of some rows, and the levels of columns in these."""
+        scale = Levels.of(self.X[rows], self.row_sizes[rows], shared=self.shared)
+        return scale, scale.of_rows(self.X[rows], self.medians[rows], columns)
+
 
 @dataclass(frozen=True)
 class HalfFit:
@@ -249,11 +256,9 @@ def _of_steps(steps: Any, d: int) -> Indices:
 
 
 def _rank_and_judge(table: WideTable, rows: Indices, others: Indices) -> HalfFit:
-    train = table.X[rows]
-    scale = Levels.of(train, table.row_sizes[rows], shared=table.shared)
-    levels = scale.of_rows(train, table.medians[rows])
+    scale, levels = table.levels(rows)
     target = target_columns(table.y[rows], table.classes)
-    score = moderated_scores(levels, target, train[:, table.fixed])
+    score = moderated_scores(levels, target, table.X[np.ix_(rows, table.fixed)])
     score[table.fixed] = -1.0
     columns = best_first(score)[: table.n_selected]
     if not table.judged:
@@ -268,11 +273,10 @@ def _rank_and_judge(table: WideTable, rows: Indices, others: Indices) -> HalfFit
 
 def _judge_average(table: WideTable, rows: Indices, others: Indices, columns: Indices) -> HalfFit:
     """Judge columns that came without a model by the average over them."""
-    train, target = table.X[rows], target_columns(table.y[rows], table.classes)
+    target = target_columns(table.y[rows], table.classes)
     votes = [np.zeros((len(part), target.shape[1], 1)) for part in (rows, others)]
     if len(columns):
-        scale = Levels.of(train, table.row_sizes[rows], shared=table.shared)
-        levels = scale.of_rows(train, table.medians[rows], columns)
+        scale, levels = table.levels(rows, columns)
         model = ranked_columns(levels, target, columns, scale)
         votes = [
             model.votes(table.X[part], table.medians[part]).sum(axis=2, keepdims=True)

@@ -173,9 +173,7 @@ def split_sums(features: Iterable[Expression]) -> Iterator[Expression]:
                 yield coefficient_of(term)[1]
 
 
-def helpful_sets(
-    problem: FeatureProblem, pool: Iterable[Expression], most: int = _MOST
-) -> list[FeatureSet]:
+def helpful_sets(problem: FeatureProblem, pool: Iterable[Expression]) -> list[FeatureSet]:
     """Return sets of one, two, ... features of a pool, each adding what helps most.
 
     Judged by least squares and the error of rows left out, also for classes.
@@ -187,7 +185,7 @@ def helpful_sets(
     ]
     if not features:
         return []
-    n_most = min(most, max(len(problem.target) // 5, 1))
+    n_most = min(_MOST, max(len(problem.target) // 5, 1))
     wanted = np.asarray(problem.target, dtype=np.float64)[:, None]
     if problem.n_classes:
         wanted = np.eye(problem.n_classes)[problem.target]

@@ -23,6 +23,9 @@ from parsimon.features.operations import (
     whole_power,
 )
 
+# How far beyond the rows a formula is looked at, as a share of the width of a column.
+_MARGIN = 0.1
+
 
 class ColumnCache:
     """The columns of a table, and of every expression that was asked for, each computed once.
@@ -162,10 +165,8 @@ def bounds(expression: Expression, ranges: Mapping[str, tuple[float, float]]) ->
     return found._replace(is_defined=found.is_defined and is_defined)
 
 
-def widened_ranges(
-    names: Sequence[str], X: Array, margin: float = 0.1
-) -> dict[str, tuple[float, float]]:
-    """Return least and greatest value of each column, with a share of its width on either side.
+def widened_ranges(names: Sequence[str], X: Array) -> dict[str, tuple[float, float]]:
+    """Return least and greatest value of each column, with a tenth of its width on either side.
 
     A column without negative values is not widened beyond zero: a length has none outside either,
     and if its least value is above zero, half of that is the bound.
@@ -173,7 +174,7 @@ def widened_ranges(
     ranges = {}
     for name, column in zip(names, X.T, strict=True):
         lower, upper = float(column.min()), float(column.max())
-        extra = margin * (upper - lower)
+        extra = _MARGIN * (upper - lower)
         below = lower - extra
         if lower >= 0:
             below = max(below, lower / 2)

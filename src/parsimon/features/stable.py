@@ -36,7 +36,6 @@ from parsimon.features.chance import (
 from parsimon.features.plot import plot_counts, plot_models, plot_sizes
 from parsimon.features.screen import (
     FewColumnsClassifier,
-    Levels,
     best_first,
     moderated_scores,
     row_levels,
@@ -324,10 +323,8 @@ class StableSelector(SelectorMixin, BaseEstimator):
         self.groups_ = self._groups(table, selected)
 
     def _scores(self, table: WideTable) -> Array:
-        scale = Levels.of(table.X, table.row_sizes, shared=table.shared)
-        levels = scale.of_rows(table.X, table.medians)
         target = target_columns(table.y, table.classes)
-        return moderated_scores(levels, target, table.X[:, table.fixed])
+        return moderated_scores(table.levels()[1], target, table.X[:, table.fixed])
 
     def _judge(self, table: WideTable, fits: list[HalfFit]) -> None:
         self.measure_ = "concordance" if table.classes is None else "AUC"
@@ -365,8 +362,7 @@ class StableSelector(SelectorMixin, BaseEstimator):
         kept = self._kept()
         often = np.flatnonzero(self.totals_ > 0)
         often = often[np.argsort(-self.totals_[often], kind="stable")][:2000]
-        scale = Levels.of(table.X, table.row_sizes, shared=table.shared)
-        levels = scale.of_rows(table.X, table.medians, often)
+        levels = table.levels(columns=often)[1]
         levels = levels - levels.mean(axis=0)
         size = np.sqrt(np.einsum("ij,ij->j", levels, levels))
         levels /= np.where(size > 0, size, 1.0)

@@ -6,16 +6,17 @@ of related species and their tree, `analyse_series` for series, `select_features
 more columns than rows; what they need is loaded when they are first asked for.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from parsimon.statistician.analyse import analyse
 from parsimon.statistician.analysis import Analysis
 from parsimon.statistician.fitting import FittedModel, compare_models, fit_model
-from parsimon.statistician.saving import load_model, save_model
 from parsimon.statistician.table_model import TableModel
 
 if TYPE_CHECKING:
     from parsimon.statistician.fitted_series import SeriesTableModel
+    from parsimon.statistician.saving import load_model, save_model
     from parsimon.statistician.selection import SelectionAnalysis, select_columns
     from parsimon.statistician.series_analysis import SeriesAnalysis, analyse_series
     from parsimon.statistician.trait_model import TraitModel
@@ -45,21 +46,25 @@ __all__ = [
 ]
 
 
+# What is loaded when it is first asked for, and where it is.
+_LATER = {
+    "SelectionAnalysis": "selection",
+    "SeriesAnalysis": "series_analysis",
+    "SeriesTableModel": "fitted_series",
+    "TraitAnalysis": "traits",
+    "TraitModel": "trait_model",
+    "WideAnalysis": "wide",
+    "analyse_series": "series_analysis",
+    "analyse_traits": "traits",
+    "is_wide": "wide",
+    "load_model": "saving",
+    "save_model": "saving",
+    "select_columns": "selection",
+    "select_features": "wide",
+}
+
+
 def __getattr__(name: str) -> Any:
-    if name in ("TraitAnalysis", "TraitModel", "analyse_traits"):
-        from parsimon.statistician import traits
-
-        return getattr(traits, name)
-    if name in ("SeriesAnalysis", "SeriesTableModel", "analyse_series"):
-        from parsimon.statistician import series_analysis
-
-        return getattr(series_analysis, name)
-    if name in ("SelectionAnalysis", "select_columns"):
-        from parsimon.statistician import selection
-
-        return getattr(selection, name)
-    if name in ("WideAnalysis", "is_wide", "select_features"):
-        from parsimon.statistician import wide
-
-        return getattr(wide, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, NamedTuple, cast, get_args
 
 import numpy as np
 
@@ -108,8 +108,6 @@ class TableKind(Kind):
     families, rivals: Who is asked, on the same outer folds.
     """
 
-    positive: str | None = None
-    task: Literal["auto", "classification", "regression"] = "auto"
     depth: int | None = None
     beam: int = 2
     base: tuple[str, ...] = ("se",)

@@ -12,7 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, ClassVar
+from math import ceil
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -26,12 +27,15 @@ from parsimon.report.findings import RunFindings, Treatment
 from parsimon.statistician.comparison import Compared, compare_on_folds
 from parsimon.statistician.families import Family
 from parsimon.statistician.finished_work import FinishedWork
-from parsimon.statistician.folds import plan_folds
+from parsimon.statistician.folds import FAST_FOLDS, plan_folds
 from parsimon.statistician.prepare.frames import as_frame, fingerprint
 from parsimon.statistician.time_budget import TimeBudget
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# Of the time for models: what searches of the table and of its folds may take.
+_SEARCHING = 0.7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +45,8 @@ class Kind(ABC):
     A subclass adds options; results depend on all of them but those that `FinishedWork` knows as
     indifferent.
 
+    positive, task: The class to ask for, and what the target is; kinds that ask for neither leave
+        them.
     name: What the table is called.
     outer: Outer folds; 0 for none, None for the usual number.
     n_jobs: Processes, as in joblib; the result does not depend on it.
@@ -53,6 +59,8 @@ class Kind(ABC):
     """
 
     target: str
+    positive: str | None = None
+    task: Literal["auto", "classification", "regression"] = "auto"
     name: str = "table"
     outer: int | None = None
     seed: int = 0
@@ -77,8 +85,8 @@ class Kind(ABC):
 
     @property
     def n_outer(self) -> int | None:
-        """Outer folds that everyone answers on; None for the usual number."""
-        return self.outer
+        """Outer folds that everyone answers on; None for the usual number of these rows."""
+        return (FAST_FOLDS if self.fast else 5) if self.outer is None else self.outer
 
     @abstractmethod
     def read(self, frame: "pd.DataFrame") -> Any:
@@ -130,6 +138,11 @@ class Work:
     date: str
     fingerprint: str
     reading: tuple[Treatment, ...]
+
+    def search_limit(self) -> float | None:
+        """Return the seconds of a search of the table itself and of each fold, some at once."""
+        rounds = 1 + ceil(len(self.parts) / max(1, n_workers(self.n_jobs)))
+        return self.budget.left(_SEARCHING / rounds)
 
     def compare(
         self, families: Sequence[Family], parts: Sequence[OuterPart] | None = None, **options: Any

@@ -63,7 +63,7 @@ def list_features(
 
 def find_columns(given: Columns, names: Sequence[str], option: str) -> list[str]:
     """Return the columns that an option means, in the order in which they were given."""
-    found = (name for part in _parts(given, names) for name in _meant(part, names, option))
+    found = (name for part in _parts(given, names) for name in _match(part, names, option))
     return list(dict.fromkeys(found))
 
 
@@ -74,7 +74,7 @@ def _parts(given: Columns, names: Sequence[str]) -> Iterator[str]:
         yield from filter(None, parts)
 
 
-def _meant(text: str, names: Sequence[str], option: str) -> list[str]:
+def _match(text: str, names: Sequence[str], option: str) -> list[str]:
     """Return the columns of one name, pattern, number or range."""
     if text in names:
         return [text]

@@ -1,7 +1,7 @@
 """Fronts of features as findings: which columns, formula or features of series, and drawings.
 
 `report_formulas` is what a report says of formulas, if they answered beside the other models;
-`series_front` and `drawn_series` are what a page about series shows.
+`series_front` and `draw_series` are what a page about series shows.
 """
 
 import math
@@ -104,11 +104,11 @@ def formula_front(
         n_tried=search.n_evaluations_,
         n_rows=search.n_rows_,
         n_columns=search.n_features_in_,
-        gives=_given(question, classes),
+        gives=_name_outcome(question, classes),
     )
 
 
-def _given(question: Question, classes: Sequence[str]) -> str:
+def _name_outcome(question: Question, classes: Sequence[str]) -> str:
     """Return what a formula gives."""
     if question.is_number:
         return question.target
@@ -177,13 +177,13 @@ def report_formulas(
             fitted = FORMULA.fit(PreparedTable.of(asked.questions), seed)
             model = as_table_model(fitted, classes=asked.class_names, row=row)
         X = model.numbers(question.table)
-        found[0,] = (*drawn_formulas(model.models[0], X, asked), {FORMULA.name: model})
+        found[0,] = (*draw_formulas(model.models[0], X, asked), {FORMULA.name: model})
         kept.write("formulas", (0,), found[0,])
     front, pictures, fitted = found[0,]
     return front, pictures, fitted
 
 
-def drawn_formulas(
+def draw_formulas(
     model: Any, X: "pd.DataFrame", asked: ReadTable, most: int | None = None
 ) -> tuple[FeatureFront, tuple[Picture, ...]]:
     """Return the front of a fitted search for formulas, its drawing and those of its features."""
@@ -300,7 +300,7 @@ def _feature_size(model: Any, given: "AskedSeries", new: float) -> FeatureSize:
     )
 
 
-def drawn_series(
+def draw_series(
     search: Any, given: "AskedSeries"
 ) -> tuple[tuple["SeriesFeature", ...], tuple[Picture, ...]]:
     """Return the chosen features, and a drawing of each on examples."""

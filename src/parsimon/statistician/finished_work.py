@@ -173,7 +173,7 @@ def work_key(frame: "pd.DataFrame", asked: tuple[Any, ...], options: Any) -> str
     libraries = [version(name) for name in ("numpy", "scipy", "scikit-learn", "pandas")]
     if not isinstance(options, Mapping):
         options = {field.name: getattr(options, field.name) for field in fields(options)}
-    chosen = [(name, _spelled(one)) for name, one in options.items() if name not in _INDIFFERENT]
+    chosen = [(name, _spell(one)) for name, one in options.items() if name not in _INDIFFERENT]
     columns = [(repr(name), repr(kind)) for name, kind in frame.dtypes.items()]
     about = repr((__version__, sys.version_info[:3], libraries, asked, chosen, columns))
     digest = hashlib.sha256(about.encode())
@@ -181,12 +181,12 @@ def work_key(frame: "pd.DataFrame", asked: tuple[Any, ...], options: Any) -> str
     return digest.hexdigest()
 
 
-def _spelled(value: Any) -> str:
+def _spell(value: Any) -> str:
     """Return a text that is the same in the next process for an equal value."""
     if value is None or isinstance(value, str | int | float):
         return repr(value)
     if isinstance(value, tuple | list):
-        return f"({', '.join(map(_spelled, value))})"
+        return f"({', '.join(map(_spell, value))})"
     try:
         return hashlib.sha256(pickle.dumps(value)).hexdigest()
     except (pickle.PicklingError, AttributeError, TypeError):

@@ -165,7 +165,7 @@ def honest_findings(y: Array, measured: Sequence[FoldResult], task: Task) -> Hon
     if len(folds) < 2:
         return None
     rows = _OuterRows.of(y, folds)
-    found = _of_classes(rows) if task == "classification" else _of_numbers(rows)
+    found = _measure_classes(rows) if task == "classification" else _measure_numbers(rows)
     ends = np.cumsum([len(one.test) for one in folds])[:-1]
     parts = zip(
         folds, np.split(found.losses, ends), np.split(found.baseline_losses, ends), strict=True
@@ -226,7 +226,7 @@ class _Measured:
     baseline_losses: Array
 
 
-def _of_classes(rows: _OuterRows) -> _Measured:
+def _measure_classes(rows: _OuterRows) -> _Measured:
     positive = rows.truth == 1
     wrong = ((rows.prediction >= 0.5) != positive).astype(np.float64)
     plain = ((rows.baseline >= 0.5) != positive).astype(np.float64)
@@ -249,7 +249,7 @@ def _of_classes(rows: _OuterRows) -> _Measured:
     return _Measured(figures, wrong, plain)
 
 
-def _of_numbers(rows: _OuterRows) -> _Measured:
+def _measure_numbers(rows: _OuterRows) -> _Measured:
     """Measure squared errors as shares of the baseline's mean over all tested rows."""
     squares, plain = (rows.truth - rows.prediction) ** 2, (rows.truth - rows.baseline) ** 2
     share, off = ratio_bounds(squares, plain), mean_bounds(squares)

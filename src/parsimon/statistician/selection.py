@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from parsimon._checks import check_count, shorten
-from parsimon._parallel import n_workers
 from parsimon.exceptions import InvalidInputError
 from parsimon.report import Readable
 from parsimon.report.findings.column_findings import SelectionFindings
@@ -19,8 +18,7 @@ from parsimon.statistician.comparison import Compared
 from parsimon.statistician.families import Family
 from parsimon.statistician.families.feature_fronts import few_columns, formulas
 from parsimon.statistician.families.registered import chosen_families
-from parsimon.statistician.feature_front import column_front, drawn_formulas, front_picture
-from parsimon.statistician.folds import FAST_FOLDS
+from parsimon.statistician.feature_front import column_front, draw_formulas, front_picture
 from parsimon.statistician.seen_tables import PreparedTable
 
 if TYPE_CHECKING:
@@ -145,8 +143,6 @@ class SelectionKind(Kind):
     construct: bool = False
     max_features: int | None = None
     fixed: tuple[str, ...] = ()
-    positive: str | None = None
-    task: Literal["auto", "classification", "regression"] = "auto"
 
     last_steps = (1.5, 0.05)
 
@@ -157,18 +153,12 @@ class SelectionKind(Kind):
         if self.construct and self.fixed:
             raise InvalidInputError("Fixed columns do not go with formulas; leave them out.")
 
-    @property
-    def n_outer(self) -> int:
-        return (FAST_FOLDS if self.fast else 5) if self.outer is None else self.outer
-
     def read(self, frame: "pd.DataFrame") -> ReadTable:
         return read_question(frame, self.target, positive=self.positive, task=self.task)
 
     def search(self, work: Work) -> _Searched:
         table = PreparedTable.of(work.asked.questions)
-        # The table itself, and each fold, some of them at once.
-        rounds = 1 + math.ceil(len(work.parts) / max(1, n_workers(self.n_jobs)))
-        family = self._family(table, work.asked, work.budget.left(0.7 / rounds))
+        family = self._family(table, work.asked, work.search_limit())
         task, seed = work.asked.questions[0].task, work.seeds["fitting"]
         model = work.kept.once("search", lambda: family.learn(table.X, table.values, task, seed))
         return _Searched(table, family, model)
@@ -197,7 +187,7 @@ class SelectionKind(Kind):
         names = tuple(map(str, table.X.columns))
         search = model[-1] if self.construct else model
         if self.construct:
-            front, pictures = drawn_formulas(model, table.X, work.asked, self.max_features)
+            front, pictures = draw_formulas(model, table.X, work.asked, self.max_features)
         else:
             front = column_front(search, names)
             pictures = (front_picture(front),)

@@ -26,11 +26,10 @@ from parsimon.statistician.families.series_families import (
     few_features,
     plain_methods,
 )
-from parsimon.statistician.feature_front import drawn_series, front_picture, series_front
+from parsimon.statistician.feature_front import draw_series, front_picture, series_front
 from parsimon.statistician.fitted_series import SeriesTableModel
-from parsimon.statistician.folds import FAST_FOLDS, FoldAnswers, plan_folds
+from parsimon.statistician.folds import FoldAnswers, plan_folds
 from parsimon.statistician.gallery import picture_of
-from parsimon.statistician.saving import save_model
 from parsimon.statistician.seen_tables import UnchangedTable
 from parsimon.statistician.series_tables import (
     AskedSeries,
@@ -80,6 +79,8 @@ class SeriesAnalysis(Readable):
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Save the model for `parsimon predict`, and return its path."""
+        from parsimon.statistician.saving import save_model
+
         save_model(self.model, path)
         return Path(path)
 
@@ -229,8 +230,6 @@ class SeriesKind(Kind):
     id: str | None = None
     time: str | None = None
     value: tuple[str, ...] = ()
-    positive: str | None = None
-    task: Literal["auto", "classification", "regression"] = "auto"
     max_features: int = 5
     choose: str = "one_se"
     has_header: bool = True
@@ -240,10 +239,6 @@ class SeriesKind(Kind):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_count("max_features", self.max_features)
-
-    @property
-    def n_outer(self) -> int:
-        return (FAST_FOLDS if self.fast else 5) if self.outer is None else self.outer
 
     def read(self, frame: "pd.DataFrame") -> AskedSeries:
         return ask_series(
@@ -258,9 +253,7 @@ class SeriesKind(Kind):
         )
 
     def search(self, work: Work) -> _Searched:
-        # The table itself, and each fold, some of them at once.
-        rounds = 1 + math.ceil(len(work.parts) / max(1, n_workers(self.n_jobs)))
-        limit = work.budget.left(0.7 / rounds)
+        limit = work.search_limit()
         seen = UnchangedTable.of(work.asked.questions)
         whole = few_features(time_limit=limit, n_jobs=self.n_jobs, **self._options)
         task, seed = work.asked.questions[0].task, work.seeds["fitting"]
@@ -293,7 +286,7 @@ class SeriesKind(Kind):
     def describe(self, work: Work, found: _Searched, compared: _Compared) -> SeriesAnalysis:
         asked: AskedSeries = work.asked
         front, sizes = series_front(found.search, asked, compared.answers)
-        features, pictures = drawn_series(found.search, asked)
+        features, pictures = draw_series(found.search, asked)
         pictures += (front_picture(front),)
         front, comparison = replace(front, picture=pictures[-1].name), compared.comparison
         if comparison is not None:

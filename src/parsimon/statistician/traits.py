@@ -159,13 +159,15 @@ class TraitAnalysis(Readable):
 
 def draw_figures(findings: TraitFindings, states: AncestralStates) -> TraitFindings:
     """Return the findings with their figures."""
-    pictures = [picture_of(*drawn) for drawn in _drawn(findings, states)]
+    pictures = [picture_of(*drawn) for drawn in _draw_all(findings, states)]
     if findings.comparison is not None:
         pictures.append(comparison_picture(findings.comparison))
     return replace(findings, pictures=tuple(pictures))
 
 
-def _drawn(findings: TraitFindings, states: AncestralStates) -> "Iterator[tuple[str, Axes, str]]":
+def _draw_all(
+    findings: TraitFindings, states: AncestralStates
+) -> "Iterator[tuple[str, Axes, str]]":
     """Yield the name of each picture, its axes, and what a screen reader says."""
     target = findings.table.target
     yield "tree", draw_ancestors(states, target), f"The tree, coloured by {target}"

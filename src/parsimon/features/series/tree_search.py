@@ -86,6 +86,8 @@ _COLUMNS_A_TREE, _FEWEST_TREES, _MOST_TREES = 5, 50, 2000
 _TOURNAMENT = 0.25
 # Columns are alike from this correlation on.
 _ALIKE = 0.8
+# Principal components that features without a target are to tell.
+_COMPONENTS = 10
 
 
 def candidate_trees(length: int, n_channels: int = 1) -> list[MethodTree]:
@@ -288,10 +290,10 @@ class Targets(NamedTuple):
         return cls("regression", None, ((y - y.mean()) / (spread or 1.0))[:, None])
 
     @classmethod
-    def of_columns(cls, Z: Array, most: int = 10) -> "Targets":
+    def of_columns(cls, Z: Array) -> "Targets":
         """Return the first principal components of standardised columns: what is to be kept."""
         values, vectors = np.linalg.eigh(Z @ Z.T / Z.shape[1])
-        first = np.argsort(-values, kind="stable")[: min(most, len(Z) - 1)]
+        first = np.argsort(-values, kind="stable")[: min(_COMPONENTS, len(Z) - 1)]
         scores = vectors[:, first] * np.sqrt(np.maximum(values[first], 0.0) * len(Z))
         sign = np.sign(vectors[np.abs(vectors[:, first]).argmax(axis=0), first])
         return cls("unsupervised", None, scores * sign / np.sqrt((scores**2).sum() / len(Z)))
@@ -340,14 +342,14 @@ def order_agreement(Z: Array, targets: Targets) -> Array:
     return total
 
 
-def forest_importances(Z: Array, targets: Targets, seed: int) -> Array:
+def forest_importances(Z: Array, targets: Targets) -> Array:
     """Return what each column is worth to a forest of random trees: (M,)."""
     n_trees = int(np.clip(Z.shape[1] // _COLUMNS_A_TREE, _FEWEST_TREES, _MOST_TREES))
     if targets.codes is not None:
-        forest = ExtraTreesClassifier(n_trees, random_state=seed).fit(Z, targets.codes)
+        forest = ExtraTreesClassifier(n_trees, random_state=0).fit(Z, targets.codes)
     else:
         T = targets.T[:, 0] if targets.T.shape[1] == 1 else targets.T
-        forest = ExtraTreesRegressor(n_trees, max_features="sqrt", random_state=seed).fit(Z, T)
+        forest = ExtraTreesRegressor(n_trees, max_features="sqrt", random_state=0).fit(Z, T)
     found: Array = forest.feature_importances_
     return found
 
@@ -358,19 +360,17 @@ def quick_fitness(Z: Array, targets: Targets) -> Array:
     return explained_shares(Z, targets) + order_agreement(Z, targets) / high
 
 
-def rank_features(
-    Z: Array, targets: Targets, most: int, *, limit: float = _ALIKE, seed: int = 0
-) -> Indices:
+def rank_features(Z: Array, targets: Targets, most: int) -> Indices:
     """Return the best columns in the order of the filters' mean rank; the forest counts twice.
 
-    A column whose correlation with a better one is `limit` or more is left out.
+    A column that is like a better one is left out.
 
     Shapes: Z (n, M) -> at most `most` places.
     """
-    places = -2.0 * rankdata(-forest_importances(Z, targets, seed))
+    places = -2.0 * rankdata(-forest_importances(Z, targets))
     for score in (explained_shares(Z, targets), order_agreement(Z, targets)):
         places -= rankdata(-score.round(12))
-    return unlike(places, Z, most, limit)
+    return unlike(places, Z, most)
 
 
 def unlike(score: Array, Z: Array, most: int, limit: float = _ALIKE) -> Indices:
