@@ -121,8 +121,7 @@ def curve() -> Roc:
 )
 def test_operating_points_call_rows_from_a_threshold_on(threshold, counts):
     point = operating_point(curve(), threshold)
-    assert point.threshold == threshold
-    assert (point.found, point.missed, point.false_alarms, point.passed) == counts
+    assert tuple(point) == counts
 
 
 def test_the_threshold_of_least_cost_has_least_cost():
