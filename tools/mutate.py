@@ -2,9 +2,10 @@
 
     python -m tools.mutate                              # 300 of the four packages, seed 0
     python -m tools.mutate --number 60 --seed 7 --packages structures --minutes 10
+    python -m tools.mutate --packages statistician/prepare --map FOLDER  # of a folder alone
 
 A mutant is a copy of the source with one small change by an operator of mutmut. It meets the tests
-that run its line, those of its own package first and the quickest before others, until one fails. A
+that run its line, until one fails: those named after its module, those of its package, others. A
 map of lines and tests is made once and kept in `--map`, outside the repository. Prints every
 survivor; exit code 1 if fewer than 85 % are killed. After `--minutes` no mutant is begun, and the
 score is that of those before.

@@ -157,7 +157,7 @@ ABOVE = (
         "report/test_writing_phrases.py::test_durations",
     ),
     plant(
-        "report/html/page.py",
+        "report/html/__init__.py",
         "autoescape=True,",
         "autoescape=False,",
         "report/test_html.py::test_what_came_from_a_table_is_text_and_nothing_else",

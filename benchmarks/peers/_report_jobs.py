@@ -16,7 +16,7 @@ from parsimon.datasets import load
 from parsimon.report.findings import Interval, ModelComparison
 from parsimon.statistician.asked_table import read_question
 from parsimon.statistician.comparison import recommended_of
-from parsimon.statistician.families import Family
+from parsimon.statistician.families.family import Family
 from parsimon.statistician.families.kernel_search import KERNEL_SEARCH
 from parsimon.statistician.families.registered import FAMILIES, chosen_families
 from parsimon.statistician.folds import plan_folds, run_folds, tempered_answers

@@ -19,8 +19,7 @@ from parsimon.evaluation.recommending import SURE, temper
 from parsimon.evaluation.row_intervals import difference_bounds
 from parsimon.statistician.asked_table import read_question
 from parsimon.statistician.comparison import recommended_of
-from parsimon.statistician.families import Question
-from parsimon.statistician.families.family import class_shares
+from parsimon.statistician.families.family import Question, class_shares
 from parsimon.statistician.families.plain import GUESSING
 from parsimon.statistician.families.registered import chosen_families
 from parsimon.statistician.folds import (

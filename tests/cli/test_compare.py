@@ -128,7 +128,8 @@ def test_what_was_stopped_goes_on(command, table, tmp_path, monkeypatch):
     assert len(list(folder.iterdir())) == 2
     result = run(command, table, *words)
     assert result.exit_code == 0, result.output
-    assert len(written) == 3
+    # The date, and three folds.
+    assert len(written) == 4
     assert not folder.exists()
     resumed = out.read_bytes()
     assert run(command, table, *words[:-1]).exit_code == 0

@@ -153,7 +153,7 @@ def test_joined_marks_stay_where_they_were_and_keep_their_look():
         [0.1, 0.5, 0.5, 0.9, 0.2, 0.3, 0.7], [0.2, 0.4, 0.4, 0.6, 0.9, 0.1, 0.5], "o", alpha=0.4
     )
     ax.axis("off")
-    before = ElementTree.fromstring(page._drawn(figure))
+    before = ElementTree.fromstring(page._save(figure))
     marks = [
         (float(element.get("x")), float(element.get("y")))
         for element in before.iter(f"{{{page._SVG}}}use")

@@ -18,8 +18,7 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.report.document import Cell, Document, Heading, Link, Paragraph, Reference, Table
 from parsimon.report.figures import ClassRows, data_figure, posterior_2d, svg
 from parsimon.report.findings import Interval, Picture, Roc
-from parsimon.report.html import to_html
-from parsimon.report.html.page import checked_svg, embedded, explorer_data
+from parsimon.report.html import checked_svg, embedded, explorer_data, to_html
 from parsimon.report.sections import write
 from tests.report import samples
 from tests.report.documents import document

@@ -7,7 +7,8 @@ from dataclasses import fields, replace
 import pytest
 
 from parsimon.report.data import to_json
-from parsimon.report.findings import Interval
+from parsimon.report.document import Table
+from parsimon.report.findings import Interval, ModelComparison
 from parsimon.report.findings.trait_findings import Feature, LeftOut, RootFinding
 from parsimon.report.html import to_html
 from parsimon.report.markdown import to_markdown
@@ -15,6 +16,7 @@ from parsimon.report.sections import summary_lines, write
 from parsimon.report.typst import to_pdf
 from tests.report import trait_samples as samples
 from tests.report.reading import figures, rows, tables, texts
+from tests.report.test_writing_series import model
 from tests.report.trait_samples import said
 
 
@@ -29,6 +31,16 @@ def test_the_page_has_its_sections_in_order():
         "The same in Python",
         "Methods",
     ]
+
+
+def test_both_regressions_and_all_models_are_two_tables():
+    models = (model("PhyRVM", "phylo", 0.1, best=True), model("guessing", "guessing", 1.0))
+    compared = ModelComparison(models=models, metric="variance left")
+    document = write(replace(samples.findings(), comparison=compared))
+    called = document.numbers()
+    assert called["table-regressions"] != called["table-models"]
+    anchors = [block.anchor for block in document.blocks() if isinstance(block, Table)]
+    assert len(set(anchors)) == len(anchors)
 
 
 def test_without_features_and_predictions_their_sections_are_missing():

@@ -15,7 +15,7 @@ from parsimon.report.figures.trait_figures import (
 )
 from parsimon.report.findings import Interval, Picture
 from parsimon.report.findings.trait_findings import LambdaCurve
-from parsimon.report.html.page import checked_svg
+from parsimon.report.html import checked_svg
 from tests.report import trait_samples as samples
 
 

@@ -16,7 +16,7 @@ from parsimon.report.sections.table.checking import (
     operating_point,
 )
 from parsimon.report.sections.table.rows import _grouped
-from parsimon.statistician.families import OwnPredictions
+from parsimon.statistician.families.family import OwnPredictions
 from parsimon.statistician.measure import _coverage
 from tests.report import reading, samples
 from tests.report.samples import interval
@@ -121,8 +121,7 @@ def curve() -> Roc:
 )
 def test_operating_points_call_rows_from_a_threshold_on(threshold, counts):
     point = operating_point(curve(), threshold)
-    assert point.threshold == threshold
-    assert (point.found, point.missed, point.false_alarms, point.passed) == counts
+    assert tuple(point) == counts
 
 
 def test_the_threshold_of_least_cost_has_least_cost():

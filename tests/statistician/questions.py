@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from parsimon.gp import KernelSearch
-from parsimon.statistician.families import Question
-from parsimon.statistician.families.gp import KernelResult
+from parsimon.statistician.families.family import Question
+from parsimon.statistician.families.gp._kernel_result import KernelResult
 from parsimon.statistician.prepare.recipes import VariableSource, describe_variables
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binomtest
 
 from parsimon.roc import auc
-from parsimon.statistician.families import OwnPredictions
+from parsimon.statistician.families.family import OwnPredictions
 from parsimon.statistician.measure import (
     calibration_table,
     check_findings,

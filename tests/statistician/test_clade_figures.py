@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parsimon.statistician.families import Prediction
+from parsimon.statistician.families.family import Prediction
 from parsimon.statistician.families.phylo._clades import _judged, _leak, _over_folds
 
 FOLDS = [(np.setdiff1d(np.arange(9), test), test) for test in np.arange(9).reshape(3, 3)]

@@ -17,7 +17,7 @@ from parsimon.statistician.claimed_effects import (
     slope_weights,
     turning_share,
 )
-from parsimon.statistician.families import Question
+from parsimon.statistician.families.family import Question
 from parsimon.statistician.looking import table_structures
 from parsimon.statistician.prepare import Preparer
 

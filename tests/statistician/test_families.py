@@ -12,7 +12,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from parsimon.exceptions import InvalidInputError
 from parsimon.statistician.asked_table import read_question
 from parsimon.statistician.comparison import compare_on_folds
-from parsimon.statistician.families import Family, Fitted, ModelSize, Prediction
+from parsimon.statistician.families._size import ModelSize
+from parsimon.statistician.families.family import Family, Fitted, Prediction
 from parsimon.statistician.families.plain import GUESSING
 from parsimon.statistician.families.registered import NAMES, OURS, RIVALS, family_called
 from parsimon.statistician.final_fits import FinalFits

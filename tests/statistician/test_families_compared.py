@@ -20,7 +20,8 @@ from parsimon.report.sections import write
 from parsimon.report.sections._models import recommended_line
 from parsimon.statistician import analyse, compare_models, fit_model, load_model, save_model
 from parsimon.statistician.comparison import compared
-from parsimon.statistician.families import ModelSize, Question
+from parsimon.statistician.families._size import ModelSize
+from parsimon.statistician.families.family import Question
 from parsimon.statistician.families.feature_fronts import formulas
 from parsimon.statistician.families.plain import GUESSING, RIVALS, LogShareOfTruth
 from parsimon.statistician.families.registered import FAMILIES, as_families, chosen_families

@@ -9,7 +9,7 @@ import pytest
 
 from parsimon.features import parse
 from parsimon.statistician import feature_front as fronts
-from parsimon.statistician.families import Question
+from parsimon.statistician.families.family import Question
 
 
 def asked(values, task="regression"):

@@ -15,7 +15,7 @@ from parsimon.report.sections import write
 from parsimon.statistician import analyse, load_model
 from parsimon.statistician.asked_table import read_question
 from parsimon.statistician.contributions import joint_variables
-from parsimon.statistician.families import model_size
+from parsimon.statistician.families._size import model_size
 from parsimon.statistician.families.family import Setting
 from parsimon.statistician.families.feature_fronts import FORMULA, formula_text, short_numbers
 from parsimon.statistician.feature_front import formula_front

@@ -14,7 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from parsimon.evaluation.recommending import temper, tempered_slope
 from parsimon.statistician.comparison import as_fitted, compared
-from parsimon.statistician.families import ModelSize, Question, model_size
+from parsimon.statistician.families._size import ModelSize, model_size
+from parsimon.statistician.families.family import Question
 from parsimon.statistician.families.feature_fronts import few_columns
 from parsimon.statistician.families.kernel_search import KernelSearchFamily
 from parsimon.statistician.families.registered import chosen_families

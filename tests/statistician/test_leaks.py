@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from parsimon.statistician import analyse, comparison, looking
-from parsimon.statistician.families import Question
+from parsimon.statistician.families.family import Question
 from parsimon.statistician.families.gp import _kernel_fit
 from parsimon.statistician.families.kernel_search import KernelSearchFamily
 from parsimon.statistician.folds import plan_folds, run_folds

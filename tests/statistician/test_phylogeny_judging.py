@@ -14,9 +14,9 @@ from parsimon.exceptions import CheckpointWarning, InvalidInputError
 from parsimon.phylo import PGLS, CladeKFold, PhyRVM, brownian_traits, yule_tree
 from parsimon.statistician import analyse_traits
 from parsimon.statistician import traits as analyse
-from parsimon.statistician.families.phylo import _clades, regressions
+from parsimon.statistician.families.phylo import _clades
 from parsimon.statistician.families.phylo._clades import _over_folds, judge
-from parsimon.statistician.families.phylo._regressions import fit_regression
+from parsimon.statistician.families.phylo._regressions import fit_regression, regressions
 from parsimon.statistician.families.phylo._species import read_traits
 from parsimon.statistician.finished_work import FinishedWork
 

@@ -7,7 +7,7 @@ import pytest
 from parsimon.report.findings import Interval, Joint
 from parsimon.statistician.contributions import Contributions
 from parsimon.statistician.explained_rows import _bars, _classes_apart, joint_rows, taken_apart
-from parsimon.statistician.families import OwnPredictions, Question
+from parsimon.statistician.families.family import OwnPredictions, Question
 from parsimon.statistician.outer_folds import FoldResult
 
 

@@ -21,7 +21,7 @@ from parsimon.gp import GPClassifier, GPRegressor, SparseGPClassifier
 from parsimon.kernels import Linear, Periodic
 from parsimon.kernels import SquaredExponential as SE
 from parsimon.statistician import analyse
-from parsimon.statistician.families import model_size
+from parsimon.statistician.families._size import model_size
 from parsimon.statistician.families.gp import _kernel_result
 from parsimon.statistician.prepare.preparation import Preparer, Screener
 from parsimon.statistician.saving import FORMAT_VERSION, load_model, restore, save_model, store

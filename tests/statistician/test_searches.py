@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from parsimon.statistician import looking
-from parsimon.statistician.families import Question
+from parsimon.statistician.families.family import Question
 from parsimon.statistician.families.kernel_search import KernelSearchFamily
 from parsimon.statistician.families.registered import chosen_families
 from parsimon.statistician.folds import plan_folds, run_folds

@@ -39,12 +39,12 @@ from parsimon.features.series import SeriesExtractor
 from parsimon.features.series.series_model import smooth_kernel
 from parsimon.features.series.tree_methods import METHODS
 from parsimon.kernels import SquaredExponential
-from parsimon.statistician.families import model_size
 from parsimon.statistician.families._size import (
     ModelSize,
     _count_numbers,
     linear_freedom,
     machine_freedom,
+    model_size,
     size_of_numbers,
     smoother_trace,
     total_size,

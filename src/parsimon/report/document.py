@@ -3,6 +3,7 @@
 Texts are plain characters as they came from the table; each setter escapes them in its own way.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -176,29 +177,36 @@ class Document:
     sections: tuple[Section, ...]
     references: tuple[tuple[str, str], ...] = ()
 
+    def walk(self) -> Iterator[tuple[str, Section]]:
+        """Yield all sections with their numbers, such as "3.1", each before those inside it."""
+        for place, section in enumerate(self.sections, start=1):
+            yield from _walk(section, str(place))
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks of the first screen and of all sections in order."""
+        yield from self.lead
+        for _, section in self.walk():
+            yield from section.blocks
+
     def numbers(self) -> dict[str, str]:
         """Return what a reference to each anchor is called: "Figure 1", "Table 2", "section 3.1".
 
         Figures and tables are counted through the document, sections within each other.
         """
-        found: dict[str, str] = {}
-        _count_blocks(self.lead, found)
-        for place, section in enumerate(self.sections, start=1):
-            _count_section(section, str(place), found)
+        found = {section.anchor: f"section {number}" for number, section in self.walk()}
+        for word, kind in (("Figure", Figure), ("Table", Table)):
+            shown = (block for block in map(drawn, self.blocks()) if isinstance(block, kind))
+            anchors = dict.fromkeys(block.anchor for block in shown)
+            found |= {anchor: f"{word} {count}" for count, anchor in enumerate(anchors, start=1)}
         return found
 
 
-def _count_section(section: Section, number: str, found: dict[str, str]) -> None:
-    found[section.anchor] = f"section {number}"
-    _count_blocks(section.blocks, found)
+def _walk(section: Section, number: str) -> Iterator[tuple[str, Section]]:
+    yield number, section
     for place, inner in enumerate(section.sections, start=1):
-        _count_section(inner, f"{number}.{place}", found)
+        yield from _walk(inner, f"{number}.{place}")
 
 
-def _count_blocks(blocks: tuple[Block, ...], found: dict[str, str]) -> None:
-    for block in blocks:
-        figure = block.fallback if isinstance(block, Explorer) else block
-        if isinstance(figure, Figure | Table):
-            word = "Figure" if isinstance(figure, Figure) else "Table"
-            count = sum(name.startswith(word) for name in found.values())
-            found[figure.anchor] = f"{word} {count + 1}"
+def drawn(block: Block) -> "Block | None":
+    """Return a block as paper shows it: of an explorer the figure that stands for it."""
+    return block.fallback if isinstance(block, Explorer) else block

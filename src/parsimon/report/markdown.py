@@ -10,7 +10,6 @@ from parsimon.report.document import (
     Cell,
     Code,
     Document,
-    Explorer,
     Figure,
     Inline,
     KeyFigures,
@@ -19,9 +18,9 @@ from parsimon.report.document import (
     Note,
     Paragraph,
     Reference,
-    Section,
     Strong,
     Table,
+    drawn,
 )
 
 # Whatever could begin markup, HTML or mathematics; "|" would end a cell.
@@ -36,13 +35,15 @@ def to_markdown(document: Document, folder: str | None = None) -> str:
     parts = [f"# {escaped(document.title)}"]
     parts += [f"*{escaped(document.subtitle)}*"] if document.subtitle else []
     parts += writer.blocks(document.lead)
-    for place, section in enumerate(document.sections, start=1):
-        parts += writer.section(section, str(place), 2)
+    for number, section in document.walk():
+        mark = "#" * min(number.count(".") + 2, 6)
+        parts += [f"{mark} {number}. {escaped(section.title)}", *writer.blocks(section.blocks)]
     if document.facts:
-        parts += [f"## {FACTS}", _facts(document)]
+        facts = (f"- **{escaped(name)}**: {escaped(value)}" for name, value in document.facts)
+        parts += [f"## {FACTS}", "\n".join(facts)]
     if document.references:
-        parts.append("## References")
-        parts.append("\n".join(f"- {escaped(full)}" for _, full in document.references))
+        works = (f"- {escaped(full)}" for _, full in document.references)
+        parts += ["## References", "\n".join(works)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -62,13 +63,9 @@ def code(text: str) -> str:
     return f"{fence} {line} {fence}"
 
 
-def _guarded(line: str) -> str:
+def _guard(line: str) -> str:
     """Keep a line's first characters from beginning a list or underlining a heading."""
     return _LINE_START.sub(r"\1\\\2", line)
-
-
-def _facts(document: Document) -> str:
-    return "\n".join(f"- **{escaped(name)}**: {escaped(value)}" for name, value in document.facts)
 
 
 class _Writer:
@@ -78,18 +75,9 @@ class _Writer:
         self.numbers = numbers
         self.folder = folder
 
-    def section(self, section: Section, number: str, level: int) -> Iterator[str]:
-        mark = "#" * min(level, 6)
-        yield f"{mark} {number}. {escaped(section.title)}"
-        yield from self.blocks(section.blocks)
-        for place, inner in enumerate(section.sections, start=1):
-            yield from self.section(inner, f"{number}.{place}", level + 1)
-
     def blocks(self, blocks: tuple[Block, ...]) -> Iterator[str]:
-        for block in blocks:
-            text = self.block(block)
-            if text:
-                yield text
+        texts = (self.block(block) for block in map(drawn, blocks) if block is not None)
+        return filter(None, texts)
 
     def block(self, block: Block) -> str:
         if isinstance(block, Paragraph):
@@ -102,16 +90,16 @@ class _Writer:
             return _key_figures(block)
         if isinstance(block, Listings):
             return "\n\n".join(
-                f"**{escaped(one.title)}**\n\n{self.block(one.bullets)}" for one in block.items
+                f"**{escaped(item.title)}**\n\n{self.block(item.bullets)}" for item in block.items
             )
         if isinstance(block, Table):
             return self.table(block)
-        if isinstance(block, Explorer):
-            return self.figure(block.fallback) if block.fallback is not None else ""
-        return self.figure(block)
+        if isinstance(block, Figure):
+            return self.figure(block)
+        raise TypeError(f"A {type(block).__name__} stands by itself.")
 
     def paragraph(self, paragraph: Paragraph) -> str:
-        return _guarded("".join(self.inline(part) for part in paragraph.parts))
+        return _guard("".join(self.inline(part) for part in paragraph.parts))
 
     def inline(self, part: Inline) -> str:
         if isinstance(part, Strong):
@@ -139,7 +127,7 @@ class _Writer:
         for place, row in enumerate(table.rows):
             lines.append(_line([_cell(cell, place in table.emphasised) for cell in row]))
         caption = f"**{self.numbers[table.anchor]}.** {escaped(table.caption)}"
-        below = [_guarded(escaped(table.note))] if table.note else []
+        below = [_guard(escaped(table.note))] if table.note else []
         return "\n\n".join([caption, "\n".join(lines), *below])
 
 

@@ -30,17 +30,14 @@ def _claims(findings: Findings) -> list[str]:
     shown = findings.claims[:_MOST_CLAIMS]
     if not shown:
         return []
-    left = len(findings.claims) - len(shown)
-    more = f", the first {len(shown)} of {len(findings.claims)}" if left else ""
-    rows = [
-        (one.words, "certain" if one.certain else "suggested", _probability(one.probability))
-        for one in shown
-    ]
+    more = ""
+    if len(shown) < len(findings.claims):
+        more = f", the first {len(shown)} of {len(findings.claims)}"
+    rows = []
+    for claim in shown:
+        sure = "> 99.9 %" if claim.probability > 0.999 else f"{100 * claim.probability:.1f} %"
+        rows.append((claim.words, "certain" if claim.certain else "suggested", sure))
     return [table(f"What the rows support{more}", ("claim", "", "probability"), rows)]
-
-
-def _probability(value: float) -> str:
-    return "> 99.9 %" if value > 0.999 else f"{100 * value:.1f} %"
 
 
 def _models(findings: Findings) -> list[str]:
@@ -65,8 +62,8 @@ def _models(findings: Findings) -> list[str]:
 def _picture(findings: ReportFindings) -> Picture | None:
     """Return the figure that says most: all models, else the front, else the first one."""
     names = ["models", *(study.front_picture for study in findings.studies)]
-    found = [one for name in names if (one := findings.picture(name)) is not None]
-    return next(iter([*found, *findings.pictures]), None)
+    found = filter(None, map(findings.picture, names))
+    return next(found, next(iter(findings.pictures), None))
 
 
 def findings_tables(findings: Findings) -> dict[str, "pd.DataFrame"]:

@@ -27,7 +27,6 @@ from parsimon.report.document import (
     Cell,
     Code,
     Document,
-    Explorer,
     Figure,
     Inline,
     KeyFigures,
@@ -36,9 +35,9 @@ from parsimon.report.document import (
     Note,
     Paragraph,
     Reference,
-    Section,
     Strong,
     Table,
+    drawn,
 )
 
 _SVG = "http://www.w3.org/2000/svg"
@@ -186,9 +185,10 @@ def to_pdf(document: Document, path: str | os.PathLike[str], *, date: str = "") 
     check_typst()
     import typst
 
+    figures = (block for block in map(drawn, document.blocks()) if isinstance(block, Figure))
     drawings = {
         _file(number): drawing_on_paper(figure.picture.svg).svg.encode()
-        for number, figure in enumerate(_figures(document), start=1)
+        for number, figure in enumerate(figures, start=1)
     }
     text = to_typst(document, date=date).encode()
     with scratch_folder({"report.typ": text, **drawings, **font_files()}) as folder:
@@ -243,26 +243,6 @@ def _file(number: int) -> str:
     return f"figure-{number}.svg"
 
 
-def _figures(document: Document) -> Iterator[Figure]:
-    """Yield all figures in the order in which they are numbered."""
-    yield from _figures_of(document.lead)
-    for section in document.sections:
-        yield from _figures_below(section)
-
-
-def _figures_below(section: Section) -> Iterator[Figure]:
-    yield from _figures_of(section.blocks)
-    for inner in section.sections:
-        yield from _figures_below(inner)
-
-
-def _figures_of(blocks: Iterable[Block]) -> Iterator[Figure]:
-    for block in blocks:
-        figure = block.fallback if isinstance(block, Explorer) else block
-        if isinstance(figure, Figure):
-            yield figure
-
-
 class _Setter:
     """Sets the blocks of one document, counting its figures on the way."""
 
@@ -275,8 +255,10 @@ class _Setter:
     def lines(self) -> Iterator[str]:
         document = self._document
         yield from self._blocks(document.lead)
-        for section in document.sections:
-            yield from self._section(section, 1)
+        for number, section in document.walk():
+            level, label = number.count(".") + 1, self._label(section.anchor)
+            yield f"#section({level}, {text(section.title)}, {label})"
+            yield from self._blocks(section.blocks)
         if document.facts:
             pairs = ", ".join(f"({text(name)}, {text(value)})" for name, value in document.facts)
             yield f"#plain-section({text(FACTS)})"
@@ -286,27 +268,18 @@ class _Setter:
             yield '#plain-section("References")'
             yield f"#references({items})"
 
-    def _section(self, section: Section, level: int) -> Iterator[str]:
-        yield f"#section({level}, {text(section.title)}, {self._label(section.anchor)})"
-        yield from self._blocks(section.blocks)
-        for inner in section.sections:
-            yield from self._section(inner, level + 1)
-
     def _blocks(self, blocks: Iterable[Block]) -> Iterator[str]:
         waiting: list[tuple[Figure, Drawing]] = []
-        for block in blocks:
-            figure = block.fallback if isinstance(block, Explorer) else block
-            if figure is None:
-                continue
-            if isinstance(figure, Figure):
-                waiting.append((figure, drawing_on_paper(figure.picture.svg)))
-                continue
-            yield from self._drawn(waiting)
-            waiting = []
-            yield "#" + self._block(figure)
-        yield from self._drawn(waiting)
+        for block in map(drawn, blocks):
+            if isinstance(block, Figure):
+                waiting.append((block, drawing_on_paper(block.picture.svg)))
+            elif block is not None:
+                yield from self._side_by_side(waiting)
+                waiting = []
+                yield "#" + self._block(block)
+        yield from self._side_by_side(waiting)
 
-    def _drawn(self, figures: list[tuple[Figure, Drawing]]) -> Iterator[str]:
+    def _side_by_side(self, figures: list[tuple[Figure, Drawing]]) -> Iterator[str]:
         """Yield figures that follow each other, as many in a row as stay legible."""
         place = 0
         while place < len(figures):
@@ -323,18 +296,18 @@ class _Setter:
             else:
                 yield f"#side-by-side({', '.join(f'({one})' for one in shown)})"
 
-    def _figure(self, figure: Figure, drawn: Drawing, *, most: float) -> str:
+    def _figure(self, figure: Figure, drawing: Drawing, *, most: float) -> str:
         self._n_figures += 1
         picture = figure.picture
-        usual = max(_LEAST_SCALE, _USUAL_HEIGHT / drawn.height)
-        scale = min(_SCALE, usual, most / drawn.width, _MOST_HEIGHT / drawn.height)
-        shape = f"{text(_file(self._n_figures))}, {drawn.width * scale:.1f}pt, "
+        usual = max(_LEAST_SCALE, _USUAL_HEIGHT / drawing.height)
+        scale = min(_SCALE, usual, most / drawing.width, _MOST_HEIGHT / drawing.height)
+        shape = f"{text(_file(self._n_figures))}, {drawing.width * scale:.1f}pt, "
         return (
             f"{self._label(figure.anchor)}, {text(self._numbers[figure.anchor])}, "
             f"{text(picture.caption)}, drawing({shape}{text(picture.title)})"
         )
 
-    def _block(self, block: Paragraph | Bullets | Note | KeyFigures | Table | Listings) -> str:
+    def _block(self, block: Block) -> str:
         if isinstance(block, Paragraph):
             return self._paragraph(block)
         if isinstance(block, Bullets):
@@ -344,11 +317,11 @@ class _Setter:
         if isinstance(block, KeyFigures):
             return _key_figures(block)
         if isinstance(block, Listings):
-            lists = (f"({text(one.title)}, {self._block(one.bullets)})" for one in block.items)
+            lists = (f"({text(item.title)}, {self._block(item.bullets)})" for item in block.items)
             return f"listings({', '.join(lists)})"
         if isinstance(block, Table):
             return self._table(block)
-        assert_never(block)
+        raise TypeError(f"A {type(block).__name__} stands by itself.")
 
     def _paragraph(self, paragraph: Paragraph) -> str:
         return f"para({', '.join(self._inline(part) for part in paragraph.parts)})"

@@ -11,6 +11,7 @@ from parsimon._checks import check_choice, check_count
 from parsimon._parallel import Workers, is_done_alone, n_workers
 from parsimon._progress import Progress
 from parsimon._random import seed_sequence
+from parsimon.evaluation.folds import OuterPart
 from parsimon.report.findings import (
     Findings,
     Joint,
@@ -25,9 +26,9 @@ from parsimon.statistician._walk import Kind, Work
 from parsimon.statistician.analysis import Analysis
 from parsimon.statistician.asked_table import ReadTable, read_question
 from parsimon.statistician.claimed_effects import effect_findings
-from parsimon.statistician.comparison import as_fitted
+from parsimon.statistician.comparison import Compared, as_fitted
 from parsimon.statistician.explained_rows import joint_rows
-from parsimon.statistician.families import Family
+from parsimon.statistician.families.family import Family
 from parsimon.statistician.families.feature_fronts import FORMULA
 from parsimon.statistician.families.kernel_search import (
     KERNEL_SEARCH,
@@ -69,7 +70,7 @@ from parsimon.structures import merged
 if TYPE_CHECKING:
     import pandas as pd
 
-    from parsimon.statistician.families.gp import KernelAnswer, KernelFit
+    from parsimon.statistician.families.gp._kernel_fit import KernelAnswer, KernelFit
 
 # Cells of a table up to which a fast report compares plain models.
 _FAST_CELLS = 200_000
@@ -169,30 +170,45 @@ class TableKind(Kind):
         alone = self.fast and is_done_alone(len(asked.questions), asked.columns.size)
         return 1 if alone else self.n_jobs
 
-    def search(self, work: Work) -> Looked:
+    def search(self, work: Work, *, whole: bool = True) -> Looked:
+        """Look at what matters in the table, if asked for, and in each fold."""
         return look_at_folds(
             work.asked.questions,
             work.parts,
             seed_sequence(work.seeds["searching"]),
+            whole=whole,
             n_jobs=work.n_jobs,
             time_limit=work.budget.left(_LOOKING),
             verbose=self.verbose,
             kept=work.kept,
         )
 
+    def ask(
+        self,
+        work: Work,
+        looked: Looked,
+        parts: Sequence[OuterPart] | None = None,
+        *,
+        whole: bool = True,
+    ) -> tuple[Compared, bool]:
+        """Ask everyone on the folds, and say whether some claim is certain.
+
+        whole: Whether those that search are fitted to the table too.
+        """
+        certain = has_certain_claims(work.asked.questions, looked)
+        seed = work.seeds["searching"]
+        on_table = [(family, seed_sequence(seed)) for family in self.on_table if whole]
+        compared = work.compare(
+            self.on_folds, parts, certain=certain, whole=on_table, looked=looked
+        )
+        return compared, certain
+
     def compare(self, work: Work, found: Looked) -> tuple[FinalFits, Settled]:
         """Compare all models; in a fast report the plain ones alone, on folds of their own."""
-        asked, parts, searching = work.asked, work.parts, work.seeds["searching"]
+        asked, parts = work.asked, work.parts
         if self.fast and self.outer != 0 and asked.columns.size <= _FAST_CELLS:
             parts = plan_folds(asked.questions[0], FAST_FOLDS, work.seeds["folding"].spawn(1)[0])
-        certain = has_certain_claims(asked.questions, found)
-        compared = work.compare(
-            self.on_folds,
-            parts,
-            certain=certain,
-            whole=[(family, seed_sequence(searching)) for family in self.on_table],
-            looked=found,
-        )
+        compared, certain = self.ask(work, found, parts)
         fits = FinalFits.of(asked, self.on_folds, self.seed, compared.whole)
         settled = settle_on_model(compared, fits, certain=certain)
         comparison = settled.comparison

@@ -25,7 +25,7 @@ from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import RunFindings, Treatment
 from parsimon.statistician.comparison import Compared, compare_on_folds
-from parsimon.statistician.families import Family
+from parsimon.statistician.families.family import Family
 from parsimon.statistician.finished_work import FinishedWork
 from parsimon.statistician.folds import FAST_FOLDS, plan_folds
 from parsimon.statistician.prepare.frames import as_frame, fingerprint
@@ -188,9 +188,8 @@ class Work:
         )
 
 
-def walk(kind: Kind, table: Any, reading: tuple[Treatment, ...] = ()) -> Any:
-    """Analyse a table as data of its kind; `reading` says what was done to it before."""
-    started = time.perf_counter()
+def begin(kind: Kind, table: Any, reading: tuple[Treatment, ...] = ()) -> Work:
+    """Read a table, and deal out its rows, seeds and time."""
     budget = TimeBudget.keeping(kind.time_limit, *kind.last_steps)
     frame = as_frame(table)
     asked = kind.read(frame)
@@ -198,7 +197,7 @@ def walk(kind: Kind, table: Any, reading: tuple[Treatment, ...] = ()) -> Any:
     kept = FinishedWork.of(kind.checkpoint, frame, (digest,), kind)
     children = seed_sequence(kind.seed).spawn(len(kind.seeds))
     seeds = dict(zip(kind.seeds, children, strict=True))
-    work = Work(
+    return Work(
         kind=kind,
         asked=asked,
         parts=kind.plan(asked, seeds["folding"]),
@@ -210,6 +209,12 @@ def walk(kind: Kind, table: Any, reading: tuple[Treatment, ...] = ()) -> Any:
         fingerprint=digest,
         reading=reading,
     )
+
+
+def walk(kind: Kind, table: Any, reading: tuple[Treatment, ...] = ()) -> Any:
+    """Analyse a table as data of its kind; `reading` says what was done to it before."""
+    started = time.perf_counter()
+    work = begin(kind, table, reading)
     found = kind.search(work)
     analysis = kind.describe(work, found, kind.compare(work, found))
     run = replace(analysis.findings.run, seconds=time.perf_counter() - started)

@@ -24,7 +24,7 @@ from parsimon.structures.claims import Claim
 if TYPE_CHECKING:
     import pandas as pd
 
-    from parsimon.statistician.families.gp import KernelAnswer, KernelFit
+    from parsimon.statistician.families.gp._kernel_fit import KernelAnswer, KernelFit
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

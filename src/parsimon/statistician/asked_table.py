@@ -9,7 +9,7 @@ import numpy as np
 from parsimon._checks import shorten
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import TableFindings, Treatment
-from parsimon.statistician.families import Question
+from parsimon.statistician.families.family import Question
 from parsimon.statistician.prepare import Preparer, TargetColumn, read_outcome
 from parsimon.statistician.prepare.cells import count_missing, target_copies
 from parsimon.statistician.prepare.frames import as_frame, find_column, named_frame

@@ -18,7 +18,7 @@ from parsimon.report.figures.levels import LevelMeans, level_means
 from parsimon.report.findings import Picture
 from parsimon.report.findings.shared_findings import EffectFinding, Interval, LevelFinding, Way
 from parsimon.roc.intervals import wilson_bounds
-from parsimon.statistician.families import Question
+from parsimon.statistician.families.family import Question
 from parsimon.statistician.gallery import Gallery, draw_function
 from parsimon.statistician.measure import CONFIDENCE, written
 from parsimon.statistician.study import list_names

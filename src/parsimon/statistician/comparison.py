@@ -32,15 +32,8 @@ from parsimon.evaluation.row_intervals import (
 from parsimon.report.figures import error_against_size
 from parsimon.report.findings import ComparedModel, ModelComparison, Picture
 from parsimon.statistician.asked_table import ReadTable
-from parsimon.statistician.families import (
-    Family,
-    Fitted,
-    ModelSize,
-    Question,
-    model_size,
-    total_size,
-)
-from parsimon.statistician.families.family import SeenTable
+from parsimon.statistician.families._size import ModelSize, model_size, total_size
+from parsimon.statistician.families.family import Family, Fitted, Question, SeenTable
 from parsimon.statistician.families.plain import GUESSING
 from parsimon.statistician.folds import FoldAnswers, Prepare, Told, run_folds, tempered_answers
 from parsimon.statistician.gallery import picture_of

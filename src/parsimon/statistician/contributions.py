@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from parsimon._typing import AnyArray, Array
-from parsimon.statistician.families import model_size
+from parsimon.statistician.families._size import model_size
 
 if TYPE_CHECKING:
     import pandas as pd

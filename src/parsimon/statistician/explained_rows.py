@@ -14,8 +14,7 @@ from parsimon._typing import AnyArray, Array, Indices
 from parsimon.report.figures import RowBar, row_bars
 from parsimon.report.findings import Joint, Picture, Variable
 from parsimon.report.findings.shared_findings import RARE, RowExplanation, RowPart, RowRole
-from parsimon.statistician.families import OwnPredictions, Question, predicted
-from parsimon.statistician.families.family import normalised
+from parsimon.statistician.families.family import OwnPredictions, Question, normalised, predicted
 from parsimon.statistician.gallery import Gallery
 from parsimon.statistician.measure import cell_text, row_label, surprise
 from parsimon.statistician.outer_folds import FoldResult, outside_predictions
@@ -24,7 +23,7 @@ from parsimon.statistician.table_model import TableModel
 if TYPE_CHECKING:
     import pandas as pd
 
-    from parsimon.statistician.families.gp import KernelResult
+    from parsimon.statistician.families.gp._kernel_result import KernelResult
 
 # Of the rows that would suit a role so many are looked at.
 _MOST_LOOKED_AT = 20

@@ -18,7 +18,7 @@ from parsimon.report.findings import ModelComparison, Picture
 from parsimon.report.findings.shared_findings import FeatureFront, FeatureSize
 from parsimon.statistician.asked_table import ReadTable
 from parsimon.statistician.comparison import compared
-from parsimon.statistician.families import Question
+from parsimon.statistician.families.family import Question
 from parsimon.statistician.families.feature_fronts import (
     FORMULA,
     formula_text,

@@ -23,7 +23,7 @@ from parsimon.statistician.comparison import (
     recommended_of,
     row_surprise,
 )
-from parsimon.statistician.families import Family, Fitted, Question
+from parsimon.statistician.families.family import Family, Fitted, Question
 from parsimon.statistician.families.plain import GUESSING
 from parsimon.statistician.folds import FoldAnswers
 from parsimon.statistician.seen_tables import PreparedTable

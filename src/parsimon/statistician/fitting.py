@@ -2,19 +2,20 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from parsimon._checks import check_count
-from parsimon._random import seed_sequence
 from parsimon.evaluation.folds import OuterPart
 from parsimon.exceptions import InvalidInputError
 from parsimon.report.findings import ComparedModel, ModelComparison
 from parsimon.statistician._table_kind import TableKind
-from parsimon.statistician.asked_table import ReadTable, read_question
-from parsimon.statistician.comparison import Compared, compare_on_folds
-from parsimon.statistician.families import Family
+from parsimon.statistician._walk import begin
+from parsimon.statistician.asked_table import ReadTable
+from parsimon.statistician.families.family import Family
 from parsimon.statistician.families.kernel_search import KERNEL_SEARCH, Choice
 from parsimon.statistician.families.plain import GUESSING
 from parsimon.statistician.families.registered import (
@@ -23,14 +24,35 @@ from parsimon.statistician.families.registered import (
     family_called,
 )
 from parsimon.statistician.final_fits import FinalFits, settle_on_model
-from parsimon.statistician.finished_work import FinishedWork
-from parsimon.statistician.folds import plan_folds
-from parsimon.statistician.looking import Looked, has_certain_claims, look_at_folds
 from parsimon.statistician.table_model import TableModel
-from parsimon.statistician.time_budget import TimeBudget
 
-# Of a time limit: what a look at what matters may take; what a last fit, a table and a file need.
-_LOOKING, _LAST_SECONDS, _LAST_SHARE = 0.125, 1.0, 0.1
+
+@dataclass(frozen=True, kw_only=True)
+class _WithoutPage(TableKind):
+    """A table of which models are compared, or one is fitted, without a page.
+
+    model: The key of the one to ask beside guessing; "recommended" for all.
+    """
+
+    model: str = "recommended"
+
+    last_steps = (1.0, 0.1)
+
+    @cached_property
+    def everyone(self) -> tuple[Family, ...]:
+        """All that are asked."""
+        if self.model == "recommended":
+            return super().everyone
+        found = family_called(self.model)
+        return (GUESSING, self.kernels if found is KERNEL_SEARCH else found)
+
+    def plan(self, asked: ReadTable, seed: np.random.SeedSequence) -> list[OuterPart]:
+        parts = super().plan(asked, seed)
+        if not parts and self.outer != 0:
+            raise InvalidInputError(
+                f"{len(asked.questions[0].y)} rows are too few to compare models on outer folds."
+            )
+        return parts
 
 
 class FittedModel(NamedTuple):
@@ -91,8 +113,10 @@ def compare_models(
     >>> found.recommended.name
     'linear model'
     """
-    options = TableKind(
+    kind = _WithoutPage(
         target=target,
+        positive=positive,
+        task=task,
         families=as_families(families),
         rivals=rivals,
         outer=outer,
@@ -100,10 +124,13 @@ def compare_models(
         n_jobs=n_jobs,
         time_limit=time_limit,
         verbose=verbose,
+        checkpoint=checkpoint,
     )
-    asked = read_question(table, target, positive=positive, task=task)
-    kept = FinishedWork.of(checkpoint, asked.frame, (target, positive, task), options)
-    found, _ = _compared(asked, options.everyone, options, kept, whole=False)
+    if outer is not None:
+        check_count("outer", outer, least=2)
+    work = begin(kind, table)
+    looked = kind.search(work, whole=False) if kind.on_table else {}
+    found, _ = kind.ask(work, looked, whole=False)
     if found.comparison is None:
         raise InvalidInputError("Fewer than two models answered on every fold; ask for others.")
     return found.comparison
@@ -156,22 +183,24 @@ def fit_model(
     ['setosa', 'setosa']
     """
     key = family.strip().lower()
-    options = TableKind(
+    kind = _WithoutPage(
+        model=key,
         target=target,
+        positive=positive,
+        task=task,
         choose=choose,
         outer=outer,
         seed=seed,
         n_jobs=n_jobs,
         time_limit=time_limit,
         verbose=verbose,
+        checkpoint=checkpoint,
     )
-    asked = read_question(table, target, positive=positive, task=task)
-    families = _asked_for(key, options)
-    kept = FinishedWork.of(checkpoint, asked.frame, (key, target, positive, task), options)
-    compared, certain = _compared(asked, families, options, kept, whole=True)
-    fits = FinalFits.of(asked, families, seed, compared.whole)
+    work = begin(kind, table)
+    compared, certain = kind.ask(work, kind.search(work) if kind.on_table else {})
+    fits = FinalFits.of(work.asked, kind.everyone, seed, compared.whole)
     if key != "recommended":
-        name = families[-1].name
+        name = kind.everyone[-1].name
         models = () if compared.comparison is None else compared.comparison.models
         row = next((model for model in models if model.name == name), None)
         return FittedModel(fits.demanded(name, row), name, compared.comparison, row)
@@ -180,69 +209,3 @@ def fit_model(
         raise InvalidInputError("Too few rows to compare models; name one with family.")
     row = found.recommended
     return FittedModel(model or fits.demanded(row.name, row), row.name, found, row)
-
-
-def _asked_for(key: str, options: TableKind) -> tuple[Family, ...]:
-    """Return the families to ask; of one that is named it and guessing."""
-    if key == "recommended":
-        return options.everyone
-    found = family_called(key)
-    return (GUESSING, options.kernels if found is KERNEL_SEARCH else found)
-
-
-def _compared(
-    asked: ReadTable,
-    families: Sequence[Family],
-    options: TableKind,
-    kept: FinishedWork,
-    *,
-    whole: bool,
-) -> tuple[Compared, bool]:
-    """Ask families on the outer folds, and say whether some claim is certain.
-
-    whole: Whether those that search are fitted to the table too.
-    """
-    budget = TimeBudget.keeping(options.time_limit, _LAST_SECONDS, _LAST_SHARE)
-    folding, searching, _, comparing = seed_sequence(options.seed).spawn(4)
-    parts = [] if whole and options.outer == 0 else _folds(asked, options.outer, folding)
-    search = [family for family in families if family.searches]
-    limits: dict[str, Any] = {
-        "n_jobs": options.n_jobs,
-        "verbose": options.verbose,
-        "kept": kept,
-    }
-    looked: Looked = {}
-    certain = False
-    if search:
-        looked = look_at_folds(
-            asked.questions,
-            parts,
-            seed_sequence(searching),
-            whole=whole,
-            time_limit=budget.left(_LOOKING),
-            **limits,
-        )
-        certain = has_certain_claims(asked.questions, looked)
-    found = compare_on_folds(
-        families,
-        asked,
-        parts,
-        comparing,
-        certain=certain,
-        whole=[(family, seed_sequence(searching)) for family in search if whole],
-        looked=looked,
-        time_limit=budget.left(),
-        **limits,
-    )
-    return found, certain
-
-
-def _folds(asked: ReadTable, outer: int | None, seed: np.random.SeedSequence) -> list[OuterPart]:
-    if outer is not None:
-        check_count("outer", outer, least=2)
-    parts = plan_folds(asked.questions[0], outer, seed)
-    if not parts:
-        raise InvalidInputError(
-            f"{len(asked.questions[0].y)} rows are too few to compare models on outer folds."
-        )
-    return parts

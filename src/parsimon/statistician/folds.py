@@ -17,8 +17,16 @@ from parsimon._typing import Array, Indices
 from parsimon.evaluation.folds import OuterPart, outer_parts
 from parsimon.evaluation.recommending import temper, tempered_slope
 from parsimon.exceptions import InvalidInputError
-from parsimon.statistician.families import Family, Fitted, ModelSize, Question, Setting
-from parsimon.statistician.families.family import QuestionFit, SeenTable, sampled
+from parsimon.statistician.families._size import ModelSize
+from parsimon.statistician.families.family import (
+    Family,
+    Fitted,
+    Question,
+    QuestionFit,
+    SeenTable,
+    Setting,
+    sampled,
+)
 from parsimon.statistician.families.plain import GUESSING
 from parsimon.statistician.finished_work import NOTHING_KEPT, FinishedWork
 from parsimon.statistician.looking import TABLE, Looked, with_structures

@@ -36,10 +36,10 @@ from parsimon.report.findings import (
 )
 from parsimon.roc import auc_interval, roc_hull, roc_points
 from parsimon.roc.intervals import wilson_bounds
-from parsimon.statistician.families import OwnPredictions, Question
+from parsimon.statistician.families.family import OwnPredictions, Question
 
 if TYPE_CHECKING:
-    from parsimon.statistician.families.gp import KernelCandidate, KernelResult
+    from parsimon.statistician.families.gp._kernel_result import KernelCandidate, KernelResult
 
 MOST_ROWS = 10
 

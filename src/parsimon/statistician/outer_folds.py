@@ -38,8 +38,7 @@ from parsimon.report.findings import (
     Study,
     Task,
 )
-from parsimon.statistician.families import Question
-from parsimon.statistician.families.family import normalised
+from parsimon.statistician.families.family import Question, normalised
 from parsimon.statistician.looking import Looked, claims_of
 from parsimon.structures import Claim
 

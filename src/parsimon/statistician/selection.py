@@ -15,7 +15,7 @@ from parsimon.report.findings.column_findings import SelectionFindings
 from parsimon.statistician._walk import Kind, Work, walk
 from parsimon.statistician.asked_table import ReadTable, read_question
 from parsimon.statistician.comparison import Compared
-from parsimon.statistician.families import Family
+from parsimon.statistician.families.family import Family
 from parsimon.statistician.families.feature_fronts import few_columns, formulas
 from parsimon.statistician.families.registered import chosen_families
 from parsimon.statistician.feature_front import column_front, draw_formulas, front_picture

@@ -38,7 +38,7 @@ from parsimon.report.findings.shared_findings import (
 from parsimon.roc import AucInterval, RocDisplay
 from parsimon.roc.curve import RocPoints
 from parsimon.statistician.explained_rows import draw_rows, explained_rows, taken_apart
-from parsimon.statistician.families import OwnPredictions, Question
+from parsimon.statistician.families.family import OwnPredictions, Question
 from parsimon.statistician.gallery import Gallery, picture_of
 from parsimon.statistician.measure import (
     check_findings,
@@ -48,7 +48,7 @@ from parsimon.statistician.measure import (
 from parsimon.statistician.table_model import TableModel
 
 if TYPE_CHECKING:
-    from parsimon.statistician.families.gp import KernelResult
+    from parsimon.statistician.families.gp._kernel_result import KernelResult
 
 # A figure shows at most this many columns as axes.
 MOST_COLUMNS = 3

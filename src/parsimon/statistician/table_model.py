@@ -21,8 +21,7 @@ from parsimon.statistician.contributions import (
     scores,
     shapley_values,
 )
-from parsimon.statistician.families import Fitted, predicted
-from parsimon.statistician.families.family import class_shares
+from parsimon.statistician.families.family import Fitted, class_shares, predicted
 from parsimon.statistician.prepare.frames import named_frame
 from parsimon.statistician.prepare.recipes import LevelsColumn, VariableSource
 

@@ -12,12 +12,9 @@ from parsimon.exceptions import InvalidInputError
 from parsimon.pareto.front import write_number
 from parsimon.phylo import Tree
 from parsimon.statistician.contributions import Contributions, joint_variables, shapley_values
-from parsimon.statistician.families.phylo import (
-    FeatureSource,
-    FittedRegression,
-    completed,
-    match_rows,
-)
+from parsimon.statistician.families.phylo._features import FeatureSource, completed
+from parsimon.statistician.families.phylo._regressions import FittedRegression
+from parsimon.statistician.families.phylo._species import match_rows
 from parsimon.statistician.prepare.frames import as_frame, named_frame
 
 if TYPE_CHECKING:

@@ -38,27 +38,28 @@ from parsimon.report.findings.trait_findings import (
 )
 from parsimon.statistician._walk import Kind, Work, walk
 from parsimon.statistician.comparison import comparison_picture
-from parsimon.statistician.families import Family
-from parsimon.statistician.families.phylo import (
-    CURVE_POINTS,
-    FittedRegression,
+from parsimon.statistician.families.family import Family
+from parsimon.statistician.families.phylo._clades import (
     Judgement,
-    Traits,
     check_folds,
     compare_regressions,
+    judge,
+    trait_question,
+    usual_folds,
+)
+from parsimon.statistician.families.phylo._regressions import (
+    CURVE_POINTS,
+    FittedRegression,
     fit_regression,
     interval,
-    judge,
     lambda_curve,
     list_ancestors,
     pgls_finding,
     phyrvm_finding,
-    read_traits,
     reconstruct,
-    trait_question,
     try_squares,
-    usual_folds,
 )
+from parsimon.statistician.families.phylo._species import Traits, read_traits
 from parsimon.statistician.families.registered import Rivals, chosen_families
 from parsimon.statistician.folds import FAST_FOLDS
 from parsimon.statistician.gallery import picture_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -61,7 +61,7 @@ def search_tree(
     best at the top. Every leaf has a row of its own and every parent stands amid its children.
     """
     _check(nodes, most_children)
-    drawn = _pruned(nodes, most_children)
+    drawn = _prune(nodes, most_children)
     rows = _rows(drawn)
     starts, widths = _columns(drawn)
     with figure_style():
@@ -99,7 +99,7 @@ def _check(nodes: Sequence[SearchNode], most_children: int) -> None:
             )
 
 
-def _pruned(nodes: Sequence[SearchNode], most: int) -> list[_Drawn]:
+def _prune(nodes: Sequence[SearchNode], most: int) -> list[_Drawn]:
     """Return the nodes to draw, depth first, children by error."""
     children: dict[int | None, list[int]] = {}
     for place, node in enumerate(nodes):
@@ -111,7 +111,7 @@ def _pruned(nodes: Sequence[SearchNode], most: int) -> list[_Drawn]:
         ranked = sorted(children.get(parent, []), key=lambda place: _rank(nodes[place]))
         shown = [p for k, p in enumerate(ranked) if k < most or p in alive]
         for place in shown:
-            drawn.append(_dressed(nodes[place], above, depth))
+            drawn.append(_dress(nodes[place], above, depth))
             grow(place, len(drawn) - 1, depth + 1)
         if len(shown) < len(ranked):
             more = f"+ {len(ranked) - len(shown)} worse"
@@ -136,7 +136,7 @@ def _rank(node: SearchNode) -> float:
     return np.inf if node.error is None else node.error
 
 
-def _dressed(node: SearchNode, above: int | None, depth: int) -> _Drawn:
+def _dress(node: SearchNode, above: int | None, depth: int) -> _Drawn:
     text = label(node.label, 40)
     if node.error is not None:
         text = f"{text}  {percent_label(node.error)}"
@@ -182,21 +182,14 @@ def _draw_edge(
     turn = starts[above.depth] + widths[above.depth]
     y0, y1 = rows[node.above or 0], rows[place]
     middle = (turn + x1) / 2
-    followed = node.tint in {BLUE, VERMILION}
     path = Path(
         [(x0, y0), (turn, y0), (middle, y0), (middle, y1), (x1, y1)],
         [Path.MOVETO, Path.LINETO, Path.CURVE4, Path.CURVE4, Path.CURVE4],
     )
-    ax.add_patch(
-        PathPatch(
-            path,
-            facecolor="none",
-            edgecolor=node.tint if followed else GREY,
-            linewidth=2.4 if followed else 0.9,
-            alpha=1.0 if followed else 0.6,
-            zorder=2 if followed else 1,
-        )
-    )
+    look: dict[str, Any] = {"edgecolor": GREY, "linewidth": 0.9, "alpha": 0.6, "zorder": 1}
+    if node.tint in {BLUE, VERMILION}:
+        look = {"edgecolor": node.tint, "linewidth": 2.4, "alpha": 1.0, "zorder": 2}
+    ax.add_patch(PathPatch(path, facecolor="none", **look))
 
 
 def _draw_node(ax: "Axes", node: _Drawn, across: float, height: float) -> None:
@@ -204,25 +197,11 @@ def _draw_node(ax: "Axes", node: _Drawn, across: float, height: float) -> None:
         # A full disc on the path and a ring elsewhere: legible without colour.
         fill = "none" if node.tint == GREY else node.tint
         size = 9 if node.tint == VERMILION else 6
-        ax.plot(
-            [across],
-            [height],
-            marker="o",
-            markersize=size,
-            markerfacecolor=fill,
-            markeredgecolor=node.tint,
-            zorder=3,
-        )
-    ax.text(
-        across + 1,
-        height,
-        node.text,
-        va="center",
-        fontsize=10,
-        color=node.tint or GREY,
-        fontweight=node.weight,
-        fontstyle="normal" if node.tint else "italic",
-    )
+        disc: dict[str, Any] = {"markerfacecolor": fill, "markeredgecolor": node.tint}
+        ax.plot([across], [height], marker="o", markersize=size, zorder=3, **disc)
+    letters: dict[str, Any] = {"color": node.tint or GREY, "fontweight": node.weight}
+    letters["fontstyle"] = "normal" if node.tint else "italic"
+    ax.text(across + 1, height, node.text, va="center", fontsize=10, **letters)
 
 
 _LINE_LETTERS = 34
@@ -278,12 +257,18 @@ def error_steps(
             raise InvalidInputError(f"There is no model {place}; there are {len(steps)}.")
     if explained:
         steps = [step._replace(error=1 - step.error) for step in steps]
-    names = ["\n".join(_wrapped(step.words)) for step in steps]
+    names = ["\n".join(_wrap(step.words)) for step in steps]
     heights = _heights(names)
     with figure_style():
         ax = new_axes(ax, figsize=(7.6, 0.9 + 0.24 * heights[-1]))
-        _draw_errors(ax, steps, heights, chosen)
-        _mark(ax, steps, heights, knee=knee, chosen=chosen)
+        errors = [step.error for step in steps]
+        ax.plot(errors, heights, color=GREY, linewidth=1, alpha=0.4, zorder=1.8)
+        places = [place for place, step in enumerate(steps) if np.isfinite(step.error)]
+        for place in places:
+            _draw_error(ax, steps[place], heights[place], is_chosen=place == chosen)
+        for place in places:
+            is_knee, is_chosen = place == knee, place == chosen
+            _mark(ax, steps[place], heights[place], is_knee=is_knee, is_chosen=is_chosen)
         ax.set_yticks(heights, names)
         ax.tick_params(axis="y", length=0)
         ax.set_ylim(heights[-1] + 1.4, heights[0] - 1.4)
@@ -292,28 +277,22 @@ def error_steps(
         ax.set_xlim(low, high + 0.22 * (high - low))
         ax.grid(axis="y", visible=False)
         ax.xaxis.set_major_locator(MaxNLocator(5))
-        ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
+        ax.xaxis.set_major_formatter(percents)
         what = "explained" if explained else "error"
         ax.set_xlabel(f"{what} in the search's own folds, {unit}")
         if title is not None:
             ax.set_title(label(title, 60))
     shown = "What the best model of each size explains" if explained else _ERRORS
-    ax.set_label(shown + _caption(knee, chosen))
+    ring = " Ring: after it size buys less." if knee is not None else ""
+    here = " Vermilion: the model drawn here." if chosen is not None else ""
+    ax.set_label(f"{shown}; bars: one standard error.{ring}{here}")
     return ax
 
 
 _ERRORS = "Error of the best model of each size"
 
 
-def _caption(knee: int | None, chosen: int | None) -> str:
-    return (
-        "; bars: one standard error."
-        + (" Ring: after it size buys less." if knee is not None else "")
-        + (" Vermilion: the model drawn here." if chosen is not None else "")
-    )
-
-
-def _wrapped(words: str) -> list[str]:
+def _wrap(words: str) -> list[str]:
     """Return a model's words in a few lines of text that is drawn as it stands."""
     lines = wrap(" ".join(words.split()), _LINE_LETTERS) or [" "]
     if len(lines) > _MOST_LINES:
@@ -331,62 +310,32 @@ def _heights(names: Sequence[str]) -> list[float]:
     return heights
 
 
-def _draw_errors(
-    ax: "Axes", steps: Sequence[Step], heights: Sequence[float], chosen: int | None
-) -> None:
-    ax.plot([s.error for s in steps], heights, color=GREY, linewidth=1, alpha=0.4, zorder=1.8)
-    for place, (step, height) in enumerate(zip(steps, heights, strict=True)):
-        if not np.isfinite(step.error):
-            continue
-        tint = VERMILION if place == chosen else BLUE
-        bar = step.standard_error if np.isfinite(step.standard_error) else 0.0
-        ax.errorbar(
-            [step.error],
-            [height],
-            xerr=[bar],
-            color=tint,
-            marker="o",
-            markersize=8,
-            elinewidth=1.8,
-            capsize=3,
-        )
+def _spread(step: Step) -> float:
+    return step.standard_error if np.isfinite(step.standard_error) else 0.0
 
 
-def _mark(
-    ax: "Axes",
-    steps: Sequence[Step],
-    heights: Sequence[float],
-    *,
-    knee: int | None,
-    chosen: int | None,
-) -> None:
-    for place, (step, height) in enumerate(zip(steps, heights, strict=True)):
-        if not np.isfinite(step.error):
-            continue
-        if place == knee:
-            ax.plot(
-                [step.error],
-                [height],
-                "o",
-                markersize=15,
-                markerfacecolor="none",
-                markeredgewidth=1.8,
-                color=GREY,
-            )
-        said = ["drawn here"] * (place == chosen)
-        text = ", ".join([percent_label(step.error), *said])
-        bar = step.standard_error if np.isfinite(step.standard_error) else 0.0
-        ax.annotate(
-            text,
-            (step.error + bar, height),
-            xytext=(14 if place == knee else 8, 0),
-            textcoords="offset points",
-            ha="left",
-            va="center",
-            fontsize=9.5,
-            fontweight="bold" if said else "normal",
-            color=VERMILION if place == chosen else GREY,
-        )
+def _draw_error(ax: "Axes", step: Step, height: float, *, is_chosen: bool) -> None:
+    look: dict[str, Any] = {"marker": "o", "markersize": 8, "elinewidth": 1.8, "capsize": 3}
+    tint = VERMILION if is_chosen else BLUE
+    ax.errorbar([step.error], [height], xerr=[_spread(step)], color=tint, **look)
+
+
+def _mark(ax: "Axes", step: Step, height: float, *, is_knee: bool, is_chosen: bool) -> None:
+    """Write an error beside it, and draw a ring around the knee."""
+    if is_knee:
+        ring: dict[str, Any] = {"markerfacecolor": "none", "markeredgewidth": 1.8, "color": GREY}
+        ax.plot([step.error], [height], "o", markersize=15, **ring)
+    ax.annotate(
+        percent_label(step.error) + ", drawn here" * is_chosen,
+        (step.error + _spread(step), height),
+        xytext=(14 if is_knee else 8, 0),
+        textcoords="offset points",
+        ha="left",
+        va="center",
+        fontsize=9.5,
+        fontweight="bold" if is_chosen else "normal",
+        color=VERMILION if is_chosen else GREY,
+    )
 
 
 def error_against_size(comparison: ModelComparison, *, ax: "Axes | None" = None) -> "Axes":
@@ -400,21 +349,21 @@ def error_against_size(comparison: ModelComparison, *, ax: "Axes | None" = None)
     rare = comparison.metric == "log loss"
     if rare:
         models = [model for model in models if np.isfinite(model.log_loss)] or models
+    names = [f"{label(model.name, 26)}, {model.size:,.0f} bits" for model in models]
+    tints = [VERMILION if m.recommended else BLUE if m.is_level else GREY for m in models]
     with figure_style():
         ax = new_axes(ax, figsize=(5.6, 0.8 + 0.31 * len(models)))
-        for place, model in enumerate(models):
-            _draw_model(ax, model, place, measured_error(model, comparison))
-        names = [f"{label(model.name, 26)}, {model.size:,.0f} bits" for model in models]
-        ax.set_yticks(range(len(models)), names)
-        for text, model in zip(ax.get_yticklabels(), models, strict=True):
-            text.set_color(_model_tint(model))
+        for place, (model, tint) in enumerate(zip(models, tints, strict=True)):
+            # A ring is told from a disc without colour.
+            fill = tint if model.is_level else "none"
+            size, above = (9, 3) if model.recommended else (7, 2)
+            look: dict[str, Any] = {"color": tint, "markerfacecolor": fill, "markersize": size}
+            look |= {"marker": "D" if model.recommended else "o", "zorder": above}
+            draw_model(ax, place, model, comparison, **look)
+        name_models(ax, names, comparison)
+        for text, model, tint in zip(ax.get_yticklabels(), models, tints, strict=True):
+            text.set_color(tint)
             text.set_fontweight("bold" if model.recommended else "normal")
-        ax.set_ylim(len(models) - 0.4, -0.6)
-        ax.tick_params(axis="y", length=0)
-        ax.grid(axis="y", visible=False)
-        if not rare:
-            ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
-        ax.set_xlabel(MEASURES[comparison.metric])
     ax.set_label(
         f"{_CAPTIONS[comparison.metric]}, the smallest model first, with 95 % intervals"
         f"{' of the distance from the best' if rare else ''}. Vermilion: the model to use; blue: "
@@ -423,7 +372,7 @@ def error_against_size(comparison: ModelComparison, *, ax: "Axes | None" = None)
     return ax
 
 
-MEASURES = {
+_MEASURES = {
     "error": "wrong answers on new rows",
     "log loss": "log loss on new rows",
     "variance left": "variance explained",
@@ -435,96 +384,86 @@ _CAPTIONS = {
 }
 
 
-def measured_error(model: ComparedModel, comparison: ModelComparison) -> tuple[float, float, float]:
-    """Return what is drawn of a model, with the ends of its interval."""
-    error, gap = model.error, model.difference
-    if comparison.metric == "variance left":
-        return 1 - error.estimate, 1 - error.high, 1 - error.low
-    if comparison.metric == "log loss" and np.isfinite(model.log_loss):
-        best = comparison.best.log_loss
-        return model.log_loss, best + gap.low, best + gap.high
-    return error.estimate, error.low, error.high
-
-
-def _draw_model(
-    ax: "Axes", model: ComparedModel, place: int, measured: tuple[float, float, float]
+def draw_model(
+    ax: "Axes", place: int, model: ComparedModel, comparison: ModelComparison, **look: Any
 ) -> None:
-    tint, (middle, low, high) = _model_tint(model), measured
-    ax.errorbar(
-        [middle],
-        [place],
-        xerr=[[max(0.0, middle - low)], [max(0.0, high - middle)]],
-        color=tint,
-        marker="D" if model.recommended else "o",
-        markersize=9 if model.recommended else 7,
-        # A ring is told from a disc without colour.
-        markerfacecolor=tint if model.is_level else "none",
-        elinewidth=1.4,
-        capsize=3,
-        zorder=3 if model.recommended else 2,
-    )
+    """Draw what was measured of a model, with the ends of its interval."""
+    error, gap = model.error, model.difference
+    middle, low, high = error.estimate, error.low, error.high
+    if comparison.metric == "variance left":
+        middle, low, high = 1 - middle, 1 - high, 1 - low
+    elif comparison.metric == "log loss" and np.isfinite(model.log_loss):
+        best = comparison.best.log_loss
+        middle, low, high = model.log_loss, best + gap.low, best + gap.high
+    reach = [[max(0.0, middle - low)], [max(0.0, high - middle)]]
+    ax.errorbar([middle], [place], xerr=reach, elinewidth=1.4, capsize=3, **look)
 
 
-def _model_tint(model: ComparedModel) -> str:
-    if model.recommended:
-        return VERMILION
-    return BLUE if model.is_level else GREY
+def name_models(
+    ax: "Axes", names: Sequence[str], comparison: ModelComparison, unit: str = "rows"
+) -> None:
+    """Name the models to the left of an axis that goes down, and below what was measured."""
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="y", visible=False)
+    if comparison.metric != "log loss":
+        ax.xaxis.set_major_formatter(percents)
+    ax.set_xlabel(_MEASURES[comparison.metric].replace("rows", unit))
 
 
-_FRONT_AXES = {"columns": "columns", "formulas": "signs of the formula", "series": "features"}
-_FRONT_ROWS = {
-    "columns": ("rows of the search", "rows set apart"),
-    "formulas": ("rows of the search", "rows set apart"),
-    "series": ("in the search", "on new series"),
-}
-_FRONT_SIZES = {
-    "columns": "each number of columns",
-    "formulas": "each length of the formula",
-    "series": "each number of features",
+def percents(value: float, _: object) -> str:
+    """Return what an axis of shares writes at a place."""
+    return f"{100 * value:.3g} %"
+
+
+class _FrontWords(NamedTuple):
+    """What a front of a kind says: its axis, its two lines, and what has a size."""
+
+    axis: str
+    inside: str
+    outside: str
+    sizes: str
+
+
+_FRONTS = {
+    "columns": _FrontWords("columns", "rows of the search", "rows set apart", "number of columns"),
+    "formulas": _FrontWords(
+        "signs of the formula", "rows of the search", "rows set apart", "length of the formula"
+    ),
+    "series": _FrontWords("features", "in the search", "on new series", "number of features"),
 }
 _FRONT_ERRORS = {"error": "wrong answers", "log loss": "log loss", "typical miss": "typical miss"}
 
 
 def feature_front(front: FeatureFront, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the error of each size of a front, on the rows of the search and on rows set apart."""
-    sizes = np.array([one.size for one in front.sizes])
-    error = np.array([one.error for one in front.sizes])
-    spread = np.nan_to_num([one.standard_error for one in front.sizes])
-    outside = np.array([one.outside for one in front.sizes])
+    sizes = np.array([size.size for size in front.sizes])
+    error = np.array([size.error for size in front.sizes])
+    spread = np.nan_to_num([size.standard_error for size in front.sizes])
+    outside = np.array([size.outside for size in front.sizes])
+    words, chosen = _FRONTS[front.kind], front.chosen
+    apart = bool(np.isfinite(outside).all())
     with figure_style():
         ax = new_axes(ax, figsize=(5.6, 3.3))
         ax.fill_between(sizes, error - spread, error + spread, color=BLUE, alpha=0.15, linewidth=0)
-        inside, new = _FRONT_ROWS[front.kind]
-        ax.plot(sizes, error, "o-", color=BLUE, label=inside)
-        apart = bool(np.isfinite(outside).all())
+        ax.plot(sizes, error, "o-", color=BLUE, label=words.inside)
         if apart:
-            ax.plot(sizes, outside, "s--", color=VERMILION, label=new)
-        chosen = front.chosen
-        ax.plot(
-            chosen.size,
-            chosen.error,
-            "o",
-            color=BLUE,
-            markersize=13,
-            fillstyle="none",
-            label="chosen",
-        )
+            ax.plot(sizes, outside, "s--", color=VERMILION, label=words.outside)
+        ring: dict[str, Any] = {"markersize": 13, "fillstyle": "none", "label": "chosen"}
+        ax.plot(chosen.size, chosen.error, "o", color=BLUE, **ring)
         ax.axhline(front.guessing, color=GREY, linestyle=":", linewidth=1.2, label="guessing")
         if front.measure == "error":
-            ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
+            ax.yaxis.set_major_formatter(percents)
         ax.locator_params(axis="x", integer=True)
-        ax.set_xlabel(_FRONT_AXES[front.kind])
+        ax.set_xlabel(words.axis)
         ax.set_ylabel(_FRONT_ERRORS[front.measure])
         ax.legend(loc="best", fontsize=8)
     rows = "series" if front.kind == "series" else "rows"
+    parted = f" Where the two lines part, the search has found what only its {rows} show."
     ax.set_label(
-        f"The least error that was found for {_FRONT_SIZES[front.kind]}"
-        f"{', with one standard error' if spread.any() else ''}."
-        + (
-            f" Where the two lines part, the search has found what only its {rows} show."
-            if apart
-            else ""
-        )
+        f"The least error that was found for each {words.sizes}"
+        f"{', with one standard error' if spread.any() else ''}.{parted if apart else ''}"
     )
     return ax
 
@@ -547,7 +486,7 @@ def feature_response(
             ax.plot(values, y, ".", color=GREY, markersize=3, alpha=0.5)
         ax.errorbar(centre, mean, yerr=error, fmt="o-", color=BLUE, capsize=2)
         if share:
-            ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
+            ax.yaxis.set_major_formatter(percents)
         ax.set_xlabel(label(name, 60))
         ax.set_ylabel(label(f"share of {target}" if share else target, 40))
     said = f"means of rows that are alike in {label(name, 60)}, with one standard error."

@@ -10,7 +10,7 @@ import numpy as np
 from parsimon._style import GREY, VERMILION, figure_style
 from parsimon._typing import AnyArray, Array
 from parsimon.report.figures.points import colour, label, opacity, sampled_rows, spread_apart
-from parsimon.report.figures.search_figures import MEASURES, measured_error
+from parsimon.report.figures.search_figures import draw_model, name_models
 from parsimon.report.findings import ModelComparison
 
 if TYPE_CHECKING:
@@ -208,29 +208,16 @@ def error_of_methods(comparison: ModelComparison) -> "Axes":
         figure = plt.figure(figsize=(5.6, 0.85 + 0.32 * len(models)), layout="constrained")
         ax = figure.add_subplot()
         for place, model in enumerate(models):
-            ours = model.family == "features"
-            middle, low, high = measured_error(model, comparison)
-            ax.errorbar(
-                [middle],
-                [place],
-                xerr=[[max(0.0, middle - low)], [max(0.0, high - middle)]],
-                color=VERMILION if ours else GREY,
-                marker="D" if ours else "o",
-                markersize=8 if ours else 7,
-                markerfacecolor=VERMILION if ours else "none",
-                elinewidth=1.4,
-                capsize=3,
-            )
-        ax.set_yticks(range(len(models)), [label(model.name, 30) for model in models])
+            look: dict[str, Any] = {"color": GREY, "marker": "o", "markersize": 7}
+            look["markerfacecolor"] = "none"
+            if model.family == "features":
+                look = {"color": VERMILION, "marker": "D", "markersize": 8}
+                look["markerfacecolor"] = VERMILION
+            draw_model(ax, place, model, comparison, **look)
+        name_models(ax, [label(model.name, 30) for model in models], comparison, "series")
         for text, model in zip(ax.get_yticklabels(), models, strict=True):
             if model.family == "features":
                 text.set_color(VERMILION)
                 text.set_fontweight("bold")
-        ax.set_ylim(len(models) - 0.4, -0.6)
-        ax.tick_params(axis="y", length=0)
-        ax.grid(axis="y", visible=False)
-        if comparison.metric != "log loss":
-            ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
-        ax.set_xlabel(MEASURES[comparison.metric].replace("rows", "series"))
     ax.set_label("All methods on the same new series, the best on top, with 95 % intervals.")
     return ax

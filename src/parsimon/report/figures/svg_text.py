@@ -40,7 +40,7 @@ def simplified(commands: str, tol: float = 0.05) -> str:
     line: list[list[float]] = []
     for token in [*_TOKEN.findall(commands), "M"]:
         if token[0] in "Mz" and line:
-            pieces.append(_written(_kept(np.array(line), tol)))
+            pieces.append(_write_path(_thin(np.array(line), tol)))
             line = []
         if token[0] == "z":
             pieces.append("z")
@@ -72,7 +72,7 @@ def compact(commands: str) -> str:
 def relative(tenths: AnyArray) -> str:
     """Return a path through places given in tenths, shape (n, 2)."""
     steps = np.diff(tenths, axis=0)
-    numbers = "".join(_spaced(_tenth(value)) for value in steps.ravel().tolist()).strip()
+    numbers = "".join(_space(_tenth(value)) for value in steps.ravel().tolist()).strip()
     x, y = (_tenth(value) for value in tenths[0].tolist())
     return f"M{x} {y}" + (f"l{numbers}" if numbers else "")
 
@@ -83,11 +83,11 @@ def _tenth(value: int) -> str:
     return f"-{digits}" if value < 0 else digits
 
 
-def _spaced(number: str) -> str:
+def _space(number: str) -> str:
     return number if number[0] == "-" else f" {number}"
 
 
-def _kept(corners: Array, tol: float) -> Array:
+def _thin(corners: Array, tol: float) -> Array:
     """Return the corners from which a line as good can be drawn, first and last included."""
     places = [0]
     for stop in range(2, len(corners)):
@@ -106,7 +106,7 @@ def _distance(start: Array, stop: Array, points: Array) -> float:
     return float(np.linalg.norm(offset - share[:, None] * along, axis=1).max())
 
 
-def _written(corners: Array) -> str:
+def _write_path(corners: Array) -> str:
     return "M " + " L ".join(f"{_short(x)} {_short(y)}" for x, y in corners)
 
 
@@ -214,7 +214,7 @@ def svg(figure: "Figure", *, salt: str = "figure", title: str = "") -> str:
         raise InvalidInputError(
             f"salt must be letters, digits and dashes, a letter first; got {salt!r}."
         )
-    root = ElementTree.fromstring(_drawn(figure))
+    root = ElementTree.fromstring(_save(figure))
     for child in list(root):
         if child.tag.endswith("metadata"):
             root.remove(child)
@@ -235,7 +235,7 @@ def svg(figure: "Figure", *, salt: str = "figure", title: str = "") -> str:
     return re.sub(r">\s+<", "><", text).strip()
 
 
-def _drawn(figure: "Figure") -> bytes:
+def _save(figure: "Figure") -> bytes:
     import matplotlib as mpl
 
     buffer = BytesIO()

@@ -56,7 +56,7 @@ def isosurface(values: Array, level: float, sides: tuple[Array, Array, Array]) -
     Values are taken as linear along the edges of tetrahedra, six to each cell (Doi and Koide
     1991). Unlike marching cubes there are no ambiguous cases and no table of 256 rows.
     """
-    cells, heights = _crossed(values, level)
+    cells, heights = _find_crossed(values, level)
     inside = heights > level
     # Corners above the level first: then each count of them is one case.
     order = np.argsort(~inside, axis=1, kind="stable")
@@ -67,7 +67,7 @@ def isosurface(values: Array, level: float, sides: tuple[Array, Array, Array]) -
     for count, edges in _EDGES.items():
         these = inside.sum(axis=1) == count
         cut = _cut(corners[these], heights[these], level, edges)
-        pieces.append(_turned(cut, corners[these], count).reshape(-1, 3, 3))
+        pieces.append(_turn(cut, corners[these], count).reshape(-1, 3, 3))
     triangles = np.concatenate(pieces)
     return triangles[_areas(triangles) > 0]
 
@@ -80,7 +80,7 @@ _EDGES = {
 }
 
 
-def _crossed(values: Array, level: float) -> tuple[Indices, Array]:
+def _find_crossed(values: Array, level: float) -> tuple[Indices, Array]:
     """Return corners, shape (m, 4, 3), and values, shape (m, 4), of tetrahedra that are cut."""
     n1, n2, n3 = values.shape
     above = values > level
@@ -105,7 +105,7 @@ def _cut(corners: Array, heights: Array, level: float, edges: Indices) -> Array:
     return met
 
 
-def _turned(cut: Array, corners: Array, count: int) -> Array:
+def _turn(cut: Array, corners: Array, count: int) -> Array:
     """Swap two corners where the normal points to the side above the level."""
     outwards = corners[:, count:].mean(axis=1) - corners[:, :count].mean(axis=1)
     wrong = np.einsum("mtk,mk->mt", _normals(cut), outwards) < 0

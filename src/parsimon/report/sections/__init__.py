@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import cast
 
-from parsimon.report.document import Block, Document, Explorer, Figure, Section
+from parsimon.report.document import Block, Document, Explorer, Figure, Section, drawn
 from parsimon.report.findings import ReportFindings
 from parsimon.report.sections._blocks import bullets
 from parsimon.report.sections._page import Outline, in_full, run_facts
@@ -30,8 +30,8 @@ def write(findings: ReportFindings) -> Document:
         title=outline.title(findings),
         subtitle=f"{written} on {run.date}",
         facts=facts,
-        lead=_once((*outline.lead(findings), *_reading(findings)), seen),
-        sections=tuple(_section_once(section, seen) for section in outline.sections(findings)),
+        lead=_show((*outline.lead(findings), *_reading(findings)), seen),
+        sections=tuple(_show_section(section, seen) for section in outline.sections(findings)),
         references=in_full(outline.works(findings)),
     )
 
@@ -63,29 +63,29 @@ class _Seen:
     sentences: set[str] = field(default_factory=set)
 
 
-def _section_once(section: Section, seen: _Seen) -> Section:
-    blocks = _once(section.blocks, seen)
-    inner = tuple(_section_once(below, seen) for below in section.sections)
+def _show_section(section: Section, seen: _Seen) -> Section:
+    blocks = _show(section.blocks, seen)
+    inner = tuple(_show_section(below, seen) for below in section.sections)
     return replace(section, blocks=blocks, sections=inner)
 
 
-def _once(blocks: tuple[Block, ...], seen: _Seen) -> tuple[Block, ...]:
+def _show(blocks: tuple[Block, ...], seen: _Seen) -> tuple[Block, ...]:
     """Leave out figures that have been shown, and of captions what an earlier one has said."""
     kept: list[Block] = []
     for block in blocks:
-        figure = block.fallback if isinstance(block, Explorer) else block
+        figure = drawn(block)
         if not isinstance(figure, Figure):
             kept.append(block)
         elif figure.anchor not in seen.figures:
             seen.figures.add(figure.anchor)
-            shown = _said_once(figure, seen)
+            shown = _say_once(figure, seen)
             kept.append(Explorer(block.study, shown) if isinstance(block, Explorer) else shown)
         elif isinstance(block, Explorer):
             kept.append(Explorer(block.study, None))
     return tuple(kept)
 
 
-def _said_once(figure: Figure, seen: _Seen) -> Figure:
+def _say_once(figure: Figure, seen: _Seen) -> Figure:
     """Return a figure without the sentences of its caption that stand below an earlier one."""
     sentences = re.split(r"(?<=[.]) (?=[A-Z])", figure.picture.caption)
     fresh = [one for place, one in enumerate(sentences) if not place or one not in seen.sentences]

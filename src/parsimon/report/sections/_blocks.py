@@ -6,15 +6,7 @@ from typing import Literal, TypeAlias
 
 from parsimon.report.document import Bullets, Cell, Figure, Inline, Note, Paragraph, Reference
 from parsimon.report.findings import Interval, ReportFindings
-from parsimon.report.sections._phrases import (
-    DASH,
-    SMALLEST_P,
-    clean,
-    decimal,
-    ends,
-    percent_cell,
-    short,
-)
+from parsimon.report.sections import _phrases as say
 
 # Text alone, or parts of which some are strong, code or references.
 Sentence: TypeAlias = str | tuple[Inline, ...]
@@ -53,12 +45,12 @@ def note(kind: Literal["note", "caution"], *sentences: Sentence) -> Note:
 
 def share_cell(share: float, *, strong: bool = False) -> Cell:
     """Return a cell with a share in percent, sorted by it."""
-    return Cell(percent_cell(share), order=_order(share), strong=strong)
+    return Cell(say.percent_cell(share), order=_order(share), strong=strong)
 
 
 def number_cell(value: float, places: int = 2, *, strong: bool = False) -> Cell:
     """Return a cell with a number, sorted by it; a dash for one that was not measured."""
-    text = DASH if math.isnan(value) else decimal(value, places)
+    text = say.DASH if math.isnan(value) else say.decimal(value, places)
     return Cell(text, order=_order(value), strong=strong)
 
 
@@ -70,20 +62,20 @@ def count_cell(n: float) -> Cell:
 def value_cell(value: float, *, strong: bool = False) -> Cell:
     """Return a number of the data as a table has it; a dash for one that is not known."""
     if not math.isfinite(value):
-        return Cell(DASH)
-    return Cell(short(value), order=value, strong=strong)
+        return Cell(say.DASH)
+    return Cell(say.short(value), order=value, strong=strong)
 
 
 def p_cell(p: float) -> Cell:
     """Return a p-value as a table has it."""
     if math.isnan(p):
-        return Cell(DASH)
-    return Cell(f"< {SMALLEST_P}" if p < SMALLEST_P else decimal(p, 3), order=p)
+        return Cell(say.DASH)
+    return Cell(f"< {say.SMALLEST_P}" if p < say.SMALLEST_P else say.decimal(p, 3), order=p)
 
 
 def ends_cell(interval: Interval) -> Cell:
     """Return the ends of an interval as a cell, sorted by the lower one."""
-    return Cell(ends(interval), order=interval.low if math.isfinite(interval.low) else None)
+    return Cell(say.ends(interval), order=interval.low if math.isfinite(interval.low) else None)
 
 
 def _order(value: float) -> float | None:
@@ -92,7 +84,7 @@ def _order(value: float) -> float | None:
 
 def target_of(findings: ReportFindings) -> str:
     """Return the target's name as sentences have it."""
-    return clean(findings.table.target)
+    return say.clean(findings.table.target)
 
 
 def figures(findings: ReportFindings, *names: str) -> tuple[Figure, ...]:

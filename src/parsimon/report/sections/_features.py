@@ -6,19 +6,9 @@ from collections.abc import Iterator
 from parsimon.report.document import Block, Cell, Code, Heading, Section, Table
 from parsimon.report.findings import Findings, ModelComparison, ReportFindings
 from parsimon.report.findings.shared_findings import FeatureFront, FeatureSize
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import bullets, figures, note, paragraph, target_of
 from parsimon.report.sections._models import measured, the
-from parsimon.report.sections._phrases import (
-    DASH,
-    clean,
-    count,
-    joined,
-    named,
-    percent,
-    share_range,
-    short,
-    were,
-)
 
 _NAMED = 12
 # Who is told beside a front.
@@ -57,7 +47,7 @@ def front_blocks(
     yield from figures(findings, front.picture)
     yield _table(front, target_of(findings), compared=compared)
     if front.breaks:
-        steps = joined([f"from {a} to {b}" for a, b in front.breaks])
+        steps = say.joined([f"from {a} to {b}" for a, b in front.breaks])
         yield paragraph(
             f"At {'the step' if len(front.breaks) == 1 else 'the steps'} {steps} columns are "
             "dropped again: the best columns of one number are not among the best of the next, so "
@@ -87,7 +77,9 @@ def formula_section(
     """
     n_rows, sampled = findings.table.n_rows_used, ""
     if front.n_rows < n_rows:
-        sampled = f"The search used {front.n_rows:,} of {count(n_rows, 'row')}, drawn at random."
+        sampled = (
+            f"The search used {front.n_rows:,} of {say.count(n_rows, 'row')}, drawn at random."
+        )
     blocks = (
         paragraph(choice_parts(front), sampled, honest_sentence(found, FORMULAS, unit)),
         *front_blocks(findings, front, compared=found is not None),
@@ -106,7 +98,7 @@ def feature_blocks(findings: ReportFindings, front: FeatureFront) -> Iterator[Bl
     yield paragraph(f"The chosen formula has {many}, read aloud:")
     yield bullets(
         *(
-            clean(words) if name == words else (Code(clean(name)), f": {clean(words)}")
+            say.clean(words) if name == words else (Code(say.clean(name)), f": {say.clean(words)}")
             for name, words in features
         )
     )
@@ -116,8 +108,8 @@ def feature_blocks(findings: ReportFindings, front: FeatureFront) -> Iterator[Bl
 def _introduction(front: FeatureFront) -> Iterator[str]:
     if front.kind == "formulas":
         yield (
-            f"A formula gives {clean(front.gives)}. Each line is the best that was found with so "
-            f"many signs: columns, numbers, operators and functions; {_FREE}."
+            f"A formula gives {say.clean(front.gives)}. Each line is the best that was found with "
+            f"so many signs: columns, numbers, operators and functions; {_FREE}."
         )
     best = min(front.sizes, key=lambda size: size.error)
     if not best.outside > best.error:
@@ -132,13 +124,13 @@ def _introduction(front: FeatureFront) -> Iterator[str]:
 
 def tried_sentence(front: FeatureFront) -> str:
     """Return how many subsets or formulas were tried."""
-    of = f"of {count(front.n_columns, 'column')}"
+    of = f"of {say.count(front.n_columns, 'column')}"
     if front.kind == "formulas":
-        return f"{count(front.n_tried, 'formula')} {of} were tried."
-    subsets = count(front.n_tried, "subset")
+        return f"{say.count(front.n_tried, 'formula')} {of} were tried."
+    subsets = say.count(front.n_tried, "subset")
     if front.exact:
         every = f"All {subsets}" if front.n_tried > 1 else "The only subset"
-        return f"{every} {of} {were(front.n_tried)} tried."
+        return f"{every} {of} {say.were(front.n_tried)} tried."
     return (
         f"{subsets} {of} were tried, by greedy walks and then a genetic search, of many more that "
         "there are."
@@ -153,14 +145,14 @@ def choice_sentence(front: FeatureFront) -> str:
 def choice_parts(front: FeatureFront) -> tuple[str | Code, ...]:
     """Return the same with the formula set as code."""
     chosen = front.chosen
-    formula = Code(clean(chosen.formula))
+    formula = Code(say.clean(chosen.formula))
     if front.kind == "columns":
-        what = f"{count(chosen.size, 'column')}: {named(chosen.features, _NAMED)}"
+        what = f"{say.count(chosen.size, 'column')}: {say.named(chosen.features, _NAMED)}"
         fewest = "fewest columns" if chosen.size > 1 else "fewest"
         return (f"Chosen: {what}; the {fewest} within one standard error of the least error.",)
     if not chosen.features:
         return (
-            f"No formula surely predicts {clean(front.gives)} better than one number for all "
+            f"No formula surely predicts {say.clean(front.gives)} better than one number for all "
             "rows: ",
             formula,
             ". What the longer formulas of the table gain in the search may be luck.",
@@ -172,7 +164,7 @@ def choice_parts(front: FeatureFront) -> tuple[str | Code, ...]:
             "are too few rows to set some apart"
         )
     rule = f"; the shortest formula within one standard error of the least error {judged}."
-    return (f"Chosen: {clean(front.gives)} as ", formula, rule)
+    return (f"Chosen: {say.clean(front.gives)} as ", formula, rule)
 
 
 def honest_sentence(found: ModelComparison | None, name: str, unit: float) -> str:
@@ -182,7 +174,7 @@ def honest_sentence(found: ModelComparison | None, name: str, unit: float) -> st
     own = next((model for model in found.models if model.name == name), None)
     if own is None:
         why = dict(found.left_out).get(name, "it did not answer")
-        return f"Its honest error is not known, since {clean(why)}."
+        return f"Its honest error is not known, since {say.clean(why)}."
     beside = [
         f"{the(model)} of all columns {measured(found, model, unit)}"
         for model in found.models
@@ -194,22 +186,21 @@ def honest_sentence(found: ModelComparison | None, name: str, unit: float) -> st
     error = measured(found, own, unit)
     did = f"missed rows that it had not seen by {error} on average"
     if found.metric != "variance left":
-        interval = f"(95 % interval {share_range(own.error)})"
+        interval = f"(95 % interval {say.share_range(own.error)})"
         did = f"was wrong in {error} of rows that it had not seen {interval}"
-    return (
-        f"Repeated on outer folds, the whole search {did}{'; ' + joined(beside) if beside else ''}."
-    )
+    others = f"; {say.joined(beside)}" if beside else ""
+    return f"Repeated on outer folds, the whole search {did}{others}."
 
 
 def error_words(front: FeatureFront, error: float) -> str:
     """Return an error of a front: a share, or a number in its unit."""
-    return percent(error) if front.measure == "error" else short(error)
+    return say.percent(error) if front.measure == "error" else say.short(error)
 
 
 def error_cell(front: FeatureFront, error: float, *, strong: bool) -> Cell:
     """Return an error of a front; a dash if it was not measured."""
     if math.isnan(error):
-        return Cell(DASH)
+        return Cell(say.DASH)
     return Cell(error_words(front, error), order=error, strong=strong)
 
 
@@ -255,9 +246,9 @@ def sets_apart(front: FeatureFront) -> bool:
 
 def _row(front: FeatureFront, size: FeatureSize) -> tuple[Cell, ...]:
     strong = size.chosen
-    what = clean(size.formula) + (" ∞" if size.unbounded else "")
+    what = say.clean(size.formula) + (" ∞" if size.unbounded else "")
     if front.kind == "columns":
-        what = named(size.features, _NAMED)
+        what = say.named(size.features, _NAMED)
     errors = (size.error, size.outside) if sets_apart(front) else (size.error,)
     return (
         Cell(f"{size.size:,}", order=float(size.size), strong=strong),

@@ -7,21 +7,8 @@ from dataclasses import replace
 from parsimon.evaluation.recommending import LIKELY, TOLERANCE
 from parsimon.report.document import Block, Cell, Heading, Section, Strong, Table
 from parsimon.report.findings import ComparedModel, Interval, ModelComparison, ReportFindings
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import Sentence, figures, number_cell, paragraph
-from parsimon.report.sections._phrases import (
-    DASH,
-    NARROW,
-    clean,
-    count,
-    decimal,
-    joined,
-    number_range,
-    percent,
-    percent_range,
-    points,
-    short,
-    spelled,
-)
 
 _FEW = 3
 # Names that take no article.
@@ -33,12 +20,12 @@ _SIGNAL = "some column goes with the target more than chance would have it"
 
 def the(model: ComparedModel) -> str:
     """Return a model's name as a sentence has it."""
-    return clean(model.name) if model.family == "own" else with_article(model.name)
+    return say.clean(model.name) if model.family == "own" else with_article(model.name)
 
 
 def with_article(name: str) -> str:
     """Return the name of a model of ours, with its article if it takes one."""
-    return clean(name) if name.endswith(_BARE) else f"the {clean(name)}"
+    return say.clean(name) if name.endswith(_BARE) else f"the {say.clean(name)}"
 
 
 def explained_share(error: Interval) -> Interval:
@@ -49,22 +36,22 @@ def explained_share(error: Interval) -> Interval:
 def miss(model: ComparedModel, unit: float) -> str:
     """Return by how much a model misses numbers, in the unit of the target."""
     off = unit * math.sqrt(max(0.0, model.error.estimate))
-    return DASH if math.isnan(off) else short(off)
+    return say.DASH if math.isnan(off) else say.short(off)
 
 
 def measured(found: ModelComparison, model: ComparedModel, unit: float) -> str:
     """Return a model's error: by how much it misses numbers, or the share of wrong answers."""
     if found.metric == "variance left":
         return miss(model, unit)
-    said = percent(model.error.estimate)
+    said = say.percent(model.error.estimate)
     if found.metric == "log loss" and not math.isnan(model.log_loss):
-        said += f" (log loss {decimal(model.log_loss, 3)})"
+        said += f" (log loss {say.decimal(model.log_loss, 3)})"
     return said
 
 
 def gap_range(found: ModelComparison, gap: Interval) -> str:
     """Return the ends of a difference of two models, in what they are compared by."""
-    return number_range(gap) if found.metric == "log loss" else percent_range(gap)
+    return say.number_range(gap) if found.metric == "log loss" else say.percent_range(gap)
 
 
 def models_section(
@@ -87,8 +74,8 @@ def models_section(
 
 def choice_sentences(found: ModelComparison, unit: float) -> tuple[Sentence, ...]:
     """Return who is best, who cannot be told from it, and which is recommended."""
-    asked = f"Of {spelled(len(found.models), 'model')} on rows that none had seen,"
-    return (asked, *_choice(found, unit), *_tempered(found.recommended))
+    asked = f"Of {say.spelled(len(found.models), 'model')} on rows that none had seen,"
+    return (asked, *_choice(found, unit), *_temper_words(found.recommended))
 
 
 def _choice(found: ModelComparison, unit: float) -> tuple[Sentence, ...]:
@@ -98,14 +85,14 @@ def _choice(found: ModelComparison, unit: float) -> tuple[Sentence, ...]:
     if best is chosen:
         alone = "all others are worse" if len(found.models) > 2 else "the other is worse"
         if level:
-            alone = f"{_named(level)} cannot be told from it, and {_none_smaller(found, level)}"
+            alone = f"{_name_few(level)} cannot be told from it, and {_none_smaller(found, level)}"
         return (("the best is also the one to use: ", name, f"; {alone}."),)
     if best.family == "guessing":
         return (
             f"none is better than guessing, yet {_SIGNAL}.",
             ("Of the others use ", name, "."),
         )
-    first = f"the best is {the(best)}; {_named(level)} cannot be told from it."
+    first = f"the best is {the(best)}; {_name_few(level)} cannot be told from it."
     price = _price(found, best, chosen, unit)
     if chosen.size > best.size:
         luck = (
@@ -134,26 +121,28 @@ def recommended_line(found: ModelComparison | None, unit: float) -> str:
     if found is None:
         return ""
     best, chosen = found.best, found.recommended
-    said = f"Use {the(chosen)} ({_does(found, chosen, unit)}, {count(round(chosen.size), 'bit')})"
+    said = (
+        f"Use {the(chosen)} ({_does(found, chosen, unit)}, {say.count(round(chosen.size), 'bit')})"
+    )
     if best is chosen:
-        return f"{said}: of {spelled(len(found.models), 'model')} it is the best on new rows."
+        return f"{said}: of {say.spelled(len(found.models), 'model')} it is the best on new rows."
     if best.family == "guessing":
         return f"{said}: no model beats guessing on new rows, yet {_SIGNAL}."
     rival = f"the best, {the(best)} ({_does(found, best, unit)}"
     if chosen.size > best.size:
         return f"{said}: that {rival}), is much better is not probable."
     simplest = "the simplest that is probably not much worse than"
-    return f"{said}: {simplest} {rival}, {count(round(best.size), 'bit')})."
+    return f"{said}: {simplest} {rival}, {say.count(round(best.size), 'bit')})."
 
 
-def _tempered(chosen: ComparedModel) -> tuple[str, ...]:
+def _temper_words(chosen: ComparedModel) -> tuple[str, ...]:
     """Say so where probabilities were made less sure."""
     if chosen.slope == 1:
         return ()
     return (
         "Its probabilities seemed too sure on new rows, so they are drawn towards even odds: all "
-        f"log odds are multiplied by {decimal(chosen.slope, 2)}, and what this page says of them "
-        "is said after that.",
+        f"log odds are multiplied by {say.decimal(chosen.slope, 2)}, and what this page says of "
+        "them is said after that.",
     )
 
 
@@ -171,21 +160,21 @@ def _price(found: ModelComparison, best: ComparedModel, chosen: ComparedModel, u
     bits = f"takes {chosen.size:,.0f} bits instead of {best.size:,.0f}"
     if round(chosen.size) == round(best.size):
         bits = f"is {more} by less than a bit"
-    chance = f"with a probability of {percent(chosen.worse)}"
-    much = f"{100 * TOLERANCE:.0f}{NARROW}%"
+    chance = f"with a probability of {say.percent(chosen.worse)}"
+    much = f"{100 * TOLERANCE:.0f}{say.NARROW}%"
     if found.metric == "variance left":
         return (
             f"It is off by {_beside(miss(chosen, unit), miss(best, unit))} on average, {link} "
             f"{bits}; {chance} it leaves over {much} more of the variance unexplained."
         )
-    what, most = "log loss", decimal(gap.high, 3)
+    what, most = "log loss", say.decimal(gap.high, 3)
     if found.metric != "log loss":
-        what, most = "error", f"{points(gap.high)}"
-        has = _beside(percent(chosen.error.estimate), percent(best.error.estimate))
+        what, most = "error", f"{say.points(gap.high)}"
+        has = _beside(say.percent(chosen.error.estimate), say.percent(best.error.estimate))
     elif math.isnan(chosen.log_loss + best.log_loss):
         return f"It may be worse by {most} in log loss, {link} {bits}."
     else:
-        has = _beside(decimal(chosen.log_loss, 3), decimal(best.log_loss, 3))
+        has = _beside(say.decimal(chosen.log_loss, 3), say.decimal(best.log_loss, 3))
     return (
         f"Its {what} is {has}, worse by at most {most}, {link} it {bits}; {chance} its {what} is "
         f"over {much} larger."
@@ -197,11 +186,11 @@ def _beside(own: str, best: str) -> str:
     return f"{own} as well" if own == best else f"{own} instead of {best}"
 
 
-def _named(models: Sequence[ComparedModel]) -> str:
+def _name_few(models: Sequence[ComparedModel]) -> str:
     """Return a few models by name, many by their number."""
     if len(models) > _FEW:
-        return spelled(len(models), "other")
-    return joined([the(model) for model in models])
+        return say.spelled(len(models), "other")
+    return say.joined([the(model) for model in models])
 
 
 def _does(found: ModelComparison, model: ComparedModel, unit: float) -> str:
@@ -209,8 +198,8 @@ def _does(found: ModelComparison, model: ComparedModel, unit: float) -> str:
         return f"off by {miss(model, unit)} on average"
     loss = ""
     if found.metric == "log loss" and not math.isnan(model.log_loss):
-        loss = f", log loss {decimal(model.log_loss, 3)}"
-    return f"wrong in {percent(model.error.estimate)}{loss}"
+        loss = f", log loss {say.decimal(model.log_loss, 3)}"
+    return f"wrong in {say.percent(model.error.estimate)}{loss}"
 
 
 def _table(found: ModelComparison, unit: float) -> Table:
@@ -252,24 +241,24 @@ def guesses(found: ModelComparison) -> tuple[int, ...]:
 
 def _row(found: ModelComparison, model: ComparedModel, unit: float) -> tuple[Cell, ...]:
     strong, error = model.recommended, model.error.estimate
-    name = clean(model.name) + (" (use this)" if strong else "")
-    made = clean(model.size_words).replace("variable", "column").replace(" of the table", "")
+    name = say.clean(model.name) + (" (use this)" if strong else "")
+    made = say.clean(model.size_words).replace("variable", "column").replace(" of the table", "")
     finite = math.isfinite(model.size)
-    figure = percent(error)
+    figure = say.percent(error)
     also: tuple[Cell, ...] = ()
     if found.metric == "variance left":
         figure = miss(model, unit)
-        also = (Cell(percent(max(0.0, 1 - error)), order=1 - error),)
+        also = (Cell(say.percent(max(0.0, 1 - error)), order=1 - error),)
     if found.metric == "log loss":
         also = (number_cell(model.log_loss, 3),)
-    behind = DASH if model.is_best else gap_range(found, model.difference)
+    behind = say.DASH if model.is_best else gap_range(found, model.difference)
     return (
         Cell(name, strong=strong),
         Cell(figure, order=error, strong=strong),
         *also,
         Cell(behind, order=model.difference.estimate),
         Cell(made),
-        Cell(f"{model.size:,.0f}" if finite else DASH, order=model.size if finite else None),
+        Cell(f"{model.size:,.0f}" if finite else say.DASH, order=model.size if finite else None),
     )
 
 
@@ -277,8 +266,8 @@ def _left_out(found: ModelComparison) -> Iterator[str]:
     """Yield who did not answer, those together that share a reason of their own."""
     reasons: dict[str, list[str]] = {}
     for name, why in found.left_out:
-        reasons.setdefault(clean(why), []).append(with_article(name))
+        reasons.setdefault(say.clean(why), []).append(with_article(name))
     for why, names in reasons.items():
         many = len(names) > 1 and why.startswith("it ")
         said = why.replace("it ", "each of them ", 1) if many else why
-        yield f"Not among them: {joined(names)}, since {said}."
+        yield f"Not among them: {say.joined(names)}, since {said}."

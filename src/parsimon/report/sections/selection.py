@@ -10,6 +10,7 @@ from parsimon.report.document import Block, KeyFigure, Section
 from parsimon.report.findings import ComparedModel
 from parsimon.report.findings.column_findings import SelectionFindings
 from parsimon.report.sections import _page as page
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import Sentence, figures, paragraph, target_of
 from parsimon.report.sections._features import (
     FORMULAS,
@@ -22,15 +23,6 @@ from parsimon.report.sections._features import (
     tried_sentence,
 )
 from parsimon.report.sections._models import miss, models_section
-from parsimon.report.sections._phrases import (
-    clean,
-    count,
-    joined,
-    named,
-    percent,
-    share_range,
-    short,
-)
 from parsimon.report.sections.table.treatments import treatment_sentences
 
 _KINDS = {"columns": "Every trade-off", "formulas": "Short formulas"}
@@ -38,7 +30,7 @@ _NAMES = {"columns": "few columns", "formulas": FORMULAS}
 
 
 def _title(findings: SelectionFindings) -> str:
-    table, target = clean(findings.table.name), target_of(findings)
+    table, target = say.clean(findings.table.name), target_of(findings)
     if findings.front.kind == "columns":
         return f"Which columns of {table} are needed to predict {target}"
     return f"A formula that predicts {target} in {table}"
@@ -49,9 +41,9 @@ def _facts(findings: SelectionFindings) -> list[tuple[str, str]]:
     lines = [
         ("Rows", f"{table.n_rows_used:,}"),
         ("Columns", f"{table.n_columns - 1:,}"),
-        ("Target", clean(table.target)),
+        ("Target", say.clean(table.target)),
     ]
-    fixed = ", ".join(map(clean, findings.fixed))
+    fixed = ", ".join(map(say.clean, findings.fixed))
     return [*lines, ("Fixed", fixed)] if fixed else lines
 
 
@@ -78,9 +70,9 @@ def _answer(findings: SelectionFindings) -> str:
         return f"No {'column' if columns else 'formula'} surely predicts {target}."
     searched = "" if own is not None else " in the search"
     if not columns:
-        return f"A formula of {count(chosen.size, 'sign')} predicts {target}{searched}."
+        return f"A formula of {say.count(chosen.size, 'sign')} predicts {target}{searched}."
     verb = "predicts" if len(chosen.features) == 1 else "predict"
-    few = f"{named(chosen.features)} {verb} {target}"
+    few = f"{say.named(chosen.features)} {verb} {target}"
     if chosen.size == front.n_columns:
         return f"{few}{searched}: all columns are needed."
     if own is not None and not own.is_level:
@@ -122,13 +114,15 @@ def _key_figures(findings: SelectionFindings) -> Iterator[KeyFigure]:
     error = own.error.estimate
     if findings.table.task == "regression":
         off = miss(own, findings.unit)
-        yield KeyFigure(off, "typical miss on new rows", f"guessing {short(findings.unit)}")
-        share = percent(max(0.0, 1 - error))
+        yield KeyFigure(off, "typical miss on new rows", f"guessing {say.short(findings.unit)}")
+        share = say.percent(max(0.0, 1 - error))
         yield KeyFigure(share, "of the variance explained", "on new rows")
         return
-    yield KeyFigure(percent(error), "wrong on new rows", share_range(own.error))
+    yield KeyFigure(say.percent(error), "wrong on new rows", say.share_range(own.error))
     if guess is not None:
-        yield KeyFigure(percent(guess.error.estimate), "wrong by guessing", "the commonest class")
+        yield KeyFigure(
+            say.percent(guess.error.estimate), "wrong by guessing", "the commonest class"
+        )
 
 
 def _own(findings: SelectionFindings) -> ComparedModel | None:
@@ -183,12 +177,14 @@ def _method(findings: SelectionFindings) -> str:
     front, table = findings.front, findings.table
     if front.kind == "columns":
         learner = "ridge regression" if table.task == "regression" else "logistic regression"
-        fixed = [clean(name) for name in findings.fixed]
-        always = f" {joined(fixed)} {'is' if len(fixed) == 1 else 'are'} in all." if fixed else ""
+        fixed = [say.clean(name) for name in findings.fixed]
+        always = (
+            f" {say.joined(fixed)} {'is' if len(fixed) == 1 else 'are'} in all." if fixed else ""
+        )
         return (
             f"Subsets of columns were compared by {learner} on standardised columns, "
             f"cross-validated on the same folds of {front.n_rows:,} of "
-            f"{count(table.n_rows_used, 'row')} (Mierswa 2009)"
+            f"{say.count(table.n_rows_used, 'row')} (Mierswa 2009)"
             f"{'; the others were set apart' if sets_apart(front) else ''}.{always}"
         )
     chosen_by = (

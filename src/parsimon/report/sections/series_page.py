@@ -10,6 +10,7 @@ from parsimon.report.document import Block, Cell, Code, Heading, KeyFigure, Sect
 from parsimon.report.findings import ComparedModel, ModelComparison
 from parsimon.report.findings.series_findings import SeriesFeature, SeriesFindings
 from parsimon.report.sections import _page as page
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import bullets, figures, number_cell, paragraph, target_of
 from parsimon.report.sections._features import error_cell, error_words
 from parsimon.report.sections._models import (
@@ -20,23 +21,6 @@ from parsimon.report.sections._models import (
     miss,
     the,
     with_article,
-)
-from parsimon.report.sections._phrases import (
-    DASH,
-    NARROW,
-    clean,
-    count,
-    decimal,
-    joined,
-    named,
-    opened,
-    percent,
-    percent_range,
-    quoted,
-    share_range,
-    short,
-    spelled,
-    were,
 )
 
 # Who searches for features, as the comparison has it.
@@ -114,8 +98,8 @@ def _facts(findings: SeriesFindings) -> list[tuple[str, str]]:
     table = findings.table
     lines = [("Series", f"{table.n_series:,}"), ("Values of a series", _lengths(findings))]
     if table.channels:
-        lines.append(("Channels", named(table.channels)))
-    return [*lines, ("Target", clean(table.target))]
+        lines.append(("Channels", say.named(table.channels)))
+    return [*lines, ("Target", say.clean(table.target))]
 
 
 def _lead(findings: SeriesFindings) -> tuple[Block, ...]:
@@ -143,12 +127,15 @@ def _summary(findings: SeriesFindings) -> tuple[str, ...]:
 def _answer(findings: SeriesFindings) -> str:
     """Return the answer in one sentence."""
     n, table = len(findings.features), findings.table
-    verb, what = "separate", f"the {spelled(len(table.classes))} classes of {target_of(findings)}"
+    verb, what = (
+        "separate",
+        f"the {say.spelled(len(table.classes))} classes of {target_of(findings)}",
+    )
     if table.task == "regression":
         verb, what = "predict", target_of(findings)
     elif len(table.classes) == 2:
-        what = " from ".join(quoted(name) for name, _ in table.classes)
-    those = f"{opened(spelled(n, 'feature'))} of a series"
+        what = " from ".join(say.quoted(name) for name, _ in table.classes)
+    those = f"{say.opened(say.spelled(n, 'feature'))} of a series"
     does = f"{those} {verb}{'s' * (n == 1)} {what}"
     if _own(findings) is None:
         none = f"No feature was found that {verb}s {what}, not even in the search."
@@ -172,16 +159,16 @@ def _how_well(findings: SeriesFindings) -> str:
         error = measured(found, rival, findings.unit)
         beside.append(f"the best plain method, {the(rival)}, {error}")
     who, error = "It" if alone else "They", measured(found, own, findings.unit)
-    sure = f"(95{NARROW}% interval"
-    how = f"{who} called {error} of new series wrongly {sure} {share_range(own.error)})"
+    sure = f"(95{say.NARROW}% interval"
+    how = f"{who} called {error} of new series wrongly {sure} {say.share_range(own.error)})"
     if findings.table.task == "regression":
         how = f"{who} missed new series by {error} on average"
         if _beats_guessing(findings):
             how += (
-                f" and so explain{'s' * alone} {percent(1 - own.error.estimate)} of the variance "
-                f"{sure} {percent_range(explained_share(own.error))})"
+                f" and so explain{'s' * alone} {say.percent(1 - own.error.estimate)} of the "
+                f"variance {sure} {say.percent_range(explained_share(own.error))})"
             )
-    return f"{how}{'; ' if beside else ''}{joined(beside)}."
+    return f"{how}{'; ' if beside else ''}{say.joined(beside)}."
 
 
 def _certainties(findings: SeriesFindings) -> tuple[str, ...]:
@@ -248,7 +235,9 @@ def _verdict(findings: SeriesFindings) -> tuple[bool, str]:
         return False, f"Whether the features or {the(rival)} do better is not shown ({said})."
     if own.is_best:
         return True, f"The features are better than {the(rival)} by more than chance ({said})."
-    better = f"{opened(the(rival))} is better by more than chance ({said}), but names no feature."
+    better = (
+        f"{say.opened(the(rival))} is better by more than chance ({said}), but names no feature."
+    )
     return False, better
 
 
@@ -257,16 +246,16 @@ def _key_figures(findings: SeriesFindings) -> Iterator[KeyFigure]:
     number, n = findings.table.task == "regression", len(findings.features)
 
     def error(model: ComparedModel) -> str:
-        return miss(model, findings.unit) if number else percent(model.error.estimate)
+        return miss(model, findings.unit) if number else say.percent(model.error.estimate)
 
     if own is not None:
-        label, detail, verb = "wrong on new series", share_range(own.error), "wrong"
+        label, detail, verb = "wrong on new series", say.share_range(own.error), "wrong"
         if number:
-            share = percent(max(0.0, 1 - own.error.estimate))
+            share = say.percent(max(0.0, 1 - own.error.estimate))
             label, detail, verb = "typical miss on new series", f"explains {share}", "missed"
         yield KeyFigure(error(own), label, detail)
         if rival is not None:
-            yield KeyFigure(error(rival), f"{verb} by the best plain method", clean(rival.name))
+            yield KeyFigure(error(rival), f"{verb} by the best plain method", say.clean(rival.name))
         if guess is not None:
             always = "the mean" if number else "the commonest class"
             yield KeyFigure(error(guess), f"{verb} by guessing", always)
@@ -277,7 +266,7 @@ def _key_figures(findings: SeriesFindings) -> Iterator[KeyFigure]:
 
 def _words_of_feature(feature: SeriesFeature) -> str:
     """Return a feature in words, numbers and their signs on one line."""
-    return opened(clean(feature.words).replace(" %", f"{NARROW}%"))
+    return say.opened(say.clean(feature.words).replace(" %", f"{say.NARROW}%"))
 
 
 def _lengths(findings: SeriesFindings) -> str:
@@ -298,7 +287,7 @@ def _sections(findings: SeriesFindings) -> Iterator[Section]:
         findings.run,
         paragraph(*_method(findings), _warping_words(findings)),
         paragraph("The features as parsimon.features.series.parse_tree reads them:"),
-        bullets(*((Code(clean(feature.tree)), ".") for feature in findings.features)),
+        bullets(*((Code(say.clean(feature.tree)), ".") for feature in findings.features)),
     )
 
 
@@ -325,19 +314,19 @@ def _features_section(findings: SeriesFindings) -> Section:
 
 def _about(findings: SeriesFindings, feature: SeriesFeature) -> Iterator[str]:
     """Yield where a feature looks, its typical values, and how the target goes with it."""
-    names = [clean(name) for name, _ in feature.medians]
+    names = [say.clean(name) for name, _ in feature.medians]
     yield _place(findings, feature)
-    values = [f"{short(value)} for {quoted(name)}" for name, value in feature.medians]
-    yield f"Typical values: {joined(values, _NAMED)}."
+    values = [f"{say.short(value)} for {say.quoted(name)}" for name, value in feature.medians]
+    yield f"Typical values: {say.joined(values, _NAMED)}."
     if findings.table.task == "regression":
         way = "rises" if feature.agreement > 0 else "falls"
-        rank = decimal(feature.agreement, 2)
+        rank = say.decimal(feature.agreement, 2)
         yield f"With it {target_of(findings)} {way}: rank correlation {rank}."
     elif len(names) == 2:
         larger, smaller = (1, 0) if feature.agreement >= 0.5 else (0, 1)
         share = max(feature.agreement, 1 - feature.agreement)
         yield (
-            f"In {percent(share)} of all pairs of a “{names[larger]}” and a “{names[smaller]}” "
+            f"In {say.percent(share)} of all pairs of a “{names[larger]}” and a “{names[smaller]}” "
             f"series the “{names[larger]}” one has the larger value."
         )
 
@@ -347,12 +336,13 @@ def _place(findings: SeriesFindings, feature: SeriesFeature) -> str:
     if (feature.begin, feature.end) == (0.0, 1.0):
         return "It looks at the whole series."
     if table.shortest != table.longest:
-        return f"It looks at {percent(feature.begin)} to {percent(feature.end)} of each series."
+        part = f"{say.percent(feature.begin)} to {say.percent(feature.end)}"
+        return f"It looks at {part} of each series."
     first = min(int(feature.begin * table.longest + 0.5), table.longest - 1)
     last = min(max(int(feature.end * table.longest + 0.5), first + 1), table.longest)
     said = f"It looks at values {first + 1:,} to {last:,} of {table.longest:,}"
     if len(table.columns) == table.longest:
-        ends = clean(table.columns[first]), clean(table.columns[last - 1])
+        ends = say.clean(table.columns[first]), say.clean(table.columns[last - 1])
         if ends != (str(first + 1), str(last)):
             said += f", columns {ends[0]} to {ends[1]}"
     return f"{said}."
@@ -360,13 +350,13 @@ def _place(findings: SeriesFindings, feature: SeriesFeature) -> str:
 
 def _front_blocks(findings: SeriesFindings) -> Iterator[Block]:
     front, kind = findings.front, ""
-    rule = _RULES.get(findings.choose, f"chosen by the rule {clean(findings.choose)}")
+    rule = _RULES.get(findings.choose, f"chosen by the rule {say.clean(findings.choose)}")
     if any(not math.isnan(size.outside) for size in front.sizes):
         kind = (
             "Errors in the search are of the best of many and so too good; on new series the whole "
             "search was run again without them, and took the best with at most so many features."
         )
-    yield paragraph(f"Chosen: {count(front.chosen.size, 'feature')}; {rule}.", kind)
+    yield paragraph(f"Chosen: {say.count(front.chosen.size, 'feature')}; {rule}.", kind)
     yield from figures(findings, front.picture)
     what = "Typical miss" if front.measure == "typical miss" else "Wrong"
     yield Table(
@@ -416,7 +406,7 @@ def _beside(findings: SeriesFindings, found: ModelComparison) -> Iterator[Block]
         emphasised=guesses(found),
     )
     for name, why in found.left_out:
-        yield paragraph(f"Not among them: {with_article(name)}, since {clean(why)}.")
+        yield paragraph(f"Not among them: {with_article(name)}, since {say.clean(why)}.")
 
 
 def _method_row(
@@ -424,22 +414,22 @@ def _method_row(
 ) -> tuple[Cell, ...]:
     strong, gap = model.family == _OURS, model.difference
     numbers = findings.table.task == "regression"
-    error = miss(model, findings.unit) if numbers else percent(model.error.estimate)
+    error = miss(model, findings.unit) if numbers else say.percent(model.error.estimate)
     return (
-        Cell(clean(model.name), strong=strong),
+        Cell(say.clean(model.name), strong=strong),
         Cell(error, order=model.error.estimate, strong=strong),
-        Cell(percent_range(model.error) if numbers else share_range(model.error)),
+        Cell(say.percent_range(model.error) if numbers else say.share_range(model.error)),
         *((number_cell(model.log_loss, 3),) if found.metric == "log loss" else ()),
-        Cell(DASH if model.is_best else gap_range(found, gap), order=gap.estimate),
-        Cell(clean(model.words).replace("every row", "every series")),
+        Cell(say.DASH if model.is_best else gap_range(found, gap), order=gap.estimate),
+        Cell(say.clean(model.words).replace("every row", "every series")),
     )
 
 
 def _series_blocks(findings: SeriesFindings) -> Iterator[Block]:
     table, channels = findings.table, ""
     if table.channels:
-        channels = f" in {spelled(len(table.channels))} channels, {named(table.channels)},"
-    sizes = joined([f"{n:,} {quoted(name)}" for name, n in table.classes], 12)
+        channels = f" in {say.spelled(len(table.channels))} channels, {say.named(table.channels)},"
+    sizes = say.joined([f"{n:,} {say.quoted(name)}" for name, n in table.classes], 12)
     yield paragraph(
         f"{_count(table.n_series)} of {_lengths(findings)} values{channels} were used"
         f"{': ' if sizes else ''}{sizes}.",
@@ -451,18 +441,20 @@ def _series_blocks(findings: SeriesFindings) -> Iterator[Block]:
 
 
 def _count(n: int) -> str:
-    return count(n, "series", "series")
+    return say.count(n, "series", "series")
 
 
 def _form(findings: SeriesFindings) -> str:
     table = findings.table
     if table.is_long:
-        order = f"in the order of {clean(table.time)}" if table.time else "in the order of the rows"
+        order = (
+            f"in the order of {say.clean(table.time)}" if table.time else "in the order of the rows"
+        )
         return (
-            f"A row of the table is one measurement; {clean(table.id)} names its series, and "
+            f"A row of the table is one measurement; {say.clean(table.id)} names its series, and "
             f"values are {order}."
         )
-    first, last = clean(table.columns[0]), clean(table.columns[-1])
+    first, last = say.clean(table.columns[0]), say.clean(table.columns[-1])
     return f"A row of the table is one series, from column {first} to column {last}."
 
 
@@ -480,7 +472,8 @@ def _treatments(findings: SeriesFindings) -> Iterator[str]:
         )
     if table.n_filled:
         yield (
-            f"{count(table.n_filled, 'missing value')} inside of series {were(table.n_filled)} "
+            f"{say.count(table.n_filled, 'missing value')} inside of series "
+            f"{say.were(table.n_filled)} "
             "taken from the straight line between neighbours; missing values at the end end a "
             "series."
         )
@@ -490,13 +483,13 @@ def _treatments(findings: SeriesFindings) -> Iterator[str]:
         (table.n_rare, "of classes with fewer than 3"),
     ):
         if n:
-            yield f"{_count(n)} {why} {were(n)} left out."
+            yield f"{_count(n)} {why} {say.were(n)} left out."
     if table.n_without_id:
-        rows = count(table.n_without_id, "row")
-        yield f"{rows} without {clean(table.id)} {were(table.n_without_id)} left out."
+        rows = say.count(table.n_without_id, "row")
+        yield f"{rows} without {say.clean(table.id)} {say.were(table.n_without_id)} left out."
     if table.left_out:
         holds = "it holds" if len(table.left_out) == 1 else "they hold"
-        yield f"Not part of the series, since {holds} no numbers: {named(table.left_out)}."
+        yield f"Not part of the series, since {holds} no numbers: {say.named(table.left_out)}."
 
 
 def _method(findings: SeriesFindings) -> tuple[str, str]:
@@ -527,7 +520,7 @@ def _warping_words(findings: SeriesFindings) -> str:
 
 
 OUTLINE = page.Outline(
-    title=lambda f: f"What predicts {target_of(f)} in the series of {clean(f.table.name)}",
+    title=lambda f: f"What predicts {target_of(f)} in the series of {say.clean(f.table.name)}",
     kind=lambda _: "A few features in words",
     lead=_lead,
     sections=_sections,

@@ -12,7 +12,7 @@ from parsimon.report.findings import Task
 from parsimon.statistician.families.family import Family, Question
 
 if TYPE_CHECKING:
-    from parsimon.statistician.families.gp import KernelFit
+    from parsimon.statistician.families.gp._kernel_fit import KernelFit
     from parsimon.statistician.seen_tables import PreparedTable
 
 # What a search over kernels may minimise, as `KernelSearch` has it.
@@ -71,7 +71,7 @@ class KernelSearchFamily(Family):
         time_limit: float | None = None,
     ) -> "KernelFit":
         """Look for the kernels that predict best, of several classes for each against the rest."""
-        from parsimon.statistician.families.gp import fit_kernels
+        from parsimon.statistician.families.gp._kernel_fit import fit_kernels
 
         return fit_kernels(self, seen, seed, time_limit)
 

@@ -14,12 +14,18 @@ from parsimon.report.sections._phrases import clean, count, percent, quoted
 from parsimon.report.sections.table.answer import answer_screen, certainty_lists
 from parsimon.report.sections.table.checking import (
     again_sentences,
-    calibration_sentences,
+    calibration_sentence,
     coverage_sentence,
     how_to_use,
     trust,
 )
-from parsimon.report.sections.table.claims import beats_guessing, brief, certain, claim_lines
+from parsimon.report.sections.table.claims import (
+    beats_guessing,
+    brief,
+    certain,
+    claim_lines,
+    strongest_picture,
+)
 from parsimon.report.sections.table.classes import (
     all_claims,
     all_classes,
@@ -28,7 +34,6 @@ from parsimon.report.sections.table.classes import (
 )
 from parsimon.report.sections.table.honesty import honest_sentences
 from parsimon.report.sections.table.methods import cited, methods
-from parsimon.report.sections.table.pictures import strongest_picture
 from parsimon.report.sections.table.rows import rows_explained, rows_of_classes
 from parsimon.report.sections.table.scope import Scope, guess_miss, why_no_outer_folds, words_of
 from parsimon.report.sections.table.trade_off import formula_sections, kernel_search, knee_sentence
@@ -72,10 +77,10 @@ def which_model(findings: Findings) -> Iterator[Section]:
     """Yield the section about all models; nothing if they were not compared."""
     found = findings.comparison
     if found is not None:
-        yield models_section(findings, found, _saved(findings, found), guess_miss(findings))
+        yield models_section(findings, found, _tell_saved(findings, found), guess_miss(findings))
 
 
-def _saved(findings: Findings, found: ModelComparison) -> tuple[str, ...]:
+def _tell_saved(findings: Findings, found: ModelComparison) -> tuple[str, ...]:
     """Say which model the file holds, and what of the page is about no model."""
     chosen = found.recommended
     if chosen.key == "gp":
@@ -126,7 +131,7 @@ def _one(scope: Scope) -> list[str]:
     return [
         *claim_lines(scope, scope.study.claims, proved=beats_guessing(scope)),
         _structure(scope),
-        *_measured(scope),
+        *_tell_measured(scope),
         knee_sentence(scope),
         _trust(scope),
         " ".join(again_sentences(scope, shapes=False)),
@@ -152,7 +157,7 @@ def _structure(scope: Scope) -> str:
     return f"Structure{chosen}: {words_of(scope, study.model)}."
 
 
-def _measured(scope: Scope) -> list[str]:
+def _tell_measured(scope: Scope) -> list[str]:
     honest = scope.study.honest
     if honest is not None:
         said = [one for one in honest_sentences(scope, honest) if one]
@@ -175,7 +180,7 @@ def _trust(scope: Scope) -> str:
         return ""
     if scope.numeric:
         return "" if checks.coverage is None else coverage_sentence(checks)
-    return "" if checks.calibration_slope is None else calibration_sentences(scope)[0]
+    return "" if checks.calibration_slope is None else calibration_sentence(scope)
 
 
 def _several(scopes: tuple[Scope, ...]) -> list[str]:

@@ -14,18 +14,19 @@ from parsimon.report.sections.table.claims import (
     certainties,
     claimed_columns,
     headline,
+    strongest_picture,
     suggested,
     suggestions,
 )
 from parsimon.report.sections.table.honesty import (
+    better_log_loss,
     calibration_fault,
     how_well,
     key_figures,
+    leads_with_balance,
     optimistic_sentences,
     rival_sentence,
 )
-from parsimon.report.sections.table.pictures import strongest_picture
-from parsimon.report.sections.table.rare_class import better_log_loss, leads_with_balance
 from parsimon.report.sections.table.scope import Scope
 from parsimon.report.sections.table.treatments import is_doubtful, treatment_sentences
 from parsimon.structures import Claim

@@ -1,4 +1,4 @@
-"""What is claimed: what is beyond doubt, what is a suggestion, and one verdict on each variable.
+"""What is claimed: what is beyond doubt, what is a suggestion, and which picture shows it.
 
 Everything that a report says about what matters is worded here, from the claims of a study, so that
 no section says more than another.
@@ -6,7 +6,8 @@ no section says more than another.
 
 from collections.abc import Iterable, Sequence
 
-from parsimon.report.document import Inline, Strong
+from parsimon.report.document import Figure, Inline, Strong
+from parsimon.report.findings.shared_findings import EffectFinding
 from parsimon.report.sections._blocks import Sentence
 from parsimon.report.sections._phrases import DASH, clean, count, joined, named, opened, percent
 from parsimon.report.sections.table.scope import Scope
@@ -20,27 +21,27 @@ _MOST_SUBJECTS = 8
 
 def certain(claims: Claims) -> tuple[Claim, ...]:
     """Return the claims that are beyond doubt."""
-    return tuple(one for one in claims if one.certain)
+    return tuple(claim for claim in claims if claim.certain)
 
 
 def suggested(claims: Claims) -> tuple[Claim, ...]:
     """Return the claims that are more probable than not, and no more."""
-    return tuple(one for one in claims if not one.certain and one.probability >= SUGGESTED)
+    return tuple(claim for claim in claims if not claim.certain and claim.probability >= SUGGESTED)
+
+
+def sure_percent(probability: float) -> str:
+    """Return a probability in percent; nothing is said to be wholly certain."""
+    return percent(min(probability, _NEVER_ALL))
 
 
 def chance(claim: Claim) -> str:
-    """Return the probability of a claim in percent; nothing is said to be wholly certain."""
-    return percent(min(claim.probability, _NEVER_ALL))
-
-
-def said(claim: Claim) -> str:
-    """Return a claim with its probability."""
-    return f"{clean(claim.words)} ({chance(claim)})"
+    """Return the probability of a claim in percent."""
+    return sure_percent(claim.probability)
 
 
 def list_claims(claims: Claims) -> str:
     """Return claims with their probabilities in a row; their words may hold "and"."""
-    return "; ".join(said(one) for one in claims)
+    return "; ".join(f"{clean(claim.words)} ({chance(claim)})" for claim in claims)
 
 
 def shape_claim(scope: Scope, column: str) -> Claim | None:
@@ -56,8 +57,8 @@ def column_claim(scope: Scope, column: str) -> Claim | None:
 
 def stand_ins(scope: Scope, column: str) -> tuple[str, ...]:
     """Return the columns that a column may stand for: one of them all matters, beyond doubt."""
-    sets = [one for one in certain(scope.study.claims) if one.kind == "set"]
-    found = next((one.variables for one in sets if column in one.variables), ())
+    sets = [claim for claim in certain(scope.study.claims) if claim.kind == "set"]
+    found = next((claim.variables for claim in sets if column in claim.variables), ())
     return tuple(name for name in found if name != column)
 
 
@@ -68,8 +69,8 @@ def interaction_claim(scope: Scope, names: Iterable[str]) -> Claim | None:
 
 def _find(scope: Scope, kind: str, columns: set[str]) -> Claim | None:
     """Return the claim of a kind about exactly these columns."""
-    found = (one for one in scope.study.claims if one.kind == kind)
-    return next((one for one in found if set(one.variables) == columns), None)
+    found = (claim for claim in scope.study.claims if claim.kind == kind)
+    return next((claim for claim in found if set(claim.variables) == columns), None)
 
 
 def is_claimed(claim: Claim | None) -> bool:
@@ -79,24 +80,21 @@ def is_claimed(claim: Claim | None) -> bool:
 
 def claimed_columns(claims: Claims) -> tuple[str, ...]:
     """Return the columns that claims are about, each once."""
-    return tuple(dict.fromkeys(name for one in claims for name in one.variables))
+    return tuple(dict.fromkeys(name for claim in claims for name in claim.variables))
 
 
 def columns_of(claims: Claims) -> tuple[str, ...]:
     """Return the columns that are claimed to matter, the surest first: by name, or in a set."""
-    found = sorted((one for one in claims if one.kind in ("variable", "set")), key=_surest_first)
+    found = [claim for claim in claims if claim.kind in ("variable", "set")]
+    found.sort(key=lambda claim: (claim.kind == "set", -claim.probability))
     return claimed_columns(found)
-
-
-def _surest_first(claim: Claim) -> tuple[bool, float]:
-    return claim.kind == "set", -claim.probability
 
 
 def subjects(claims: Claims) -> tuple[str, ...]:
     """Return who matters, for a sentence: names, sets of which one does, or just something."""
-    named_ones = [one for one in claims if one.kind in ("variable", "interaction")]
-    sets = [f"at least one of {named(one.variables)}" for one in claims if one.kind == "set"]
-    some = ["something"] if any(one.kind == "any" for one in claims) else []
+    named_ones = [claim for claim in claims if claim.kind in ("variable", "interaction")]
+    sets = [f"at least one of {named(claim.variables)}" for claim in claims if claim.kind == "set"]
+    some = ["something"] if any(claim.kind == "any" for claim in claims) else []
     return (*map(clean, claimed_columns(named_ones)), *sets, *some)
 
 
@@ -130,12 +128,12 @@ def beats_guessing(scope: Scope) -> bool:
     honest = scope.study.honest
     if honest is None or scope.guesses:
         return False
-    return any(one is not None and one.low > 0 for one in (honest.gain, honest.log_loss_gain))
+    return any(gain is not None and gain.low > 0 for gain in (honest.gain, honest.log_loss_gain))
 
 
 def brief(claims: Claims, nothing: str = DASH) -> str:
     """Return what claims are about, for a cell: names, pairs of them, and sets."""
-    return ", ".join(about(one) for one in claims if one.kind != "shape") or nothing
+    return ", ".join(about(claim) for claim in claims if claim.kind != "shape") or nothing
 
 
 def about(claim: Claim) -> str:
@@ -154,25 +152,25 @@ def held_back(scope: Scope, claim: Claim) -> str:
 def _with_shapes(claims: Claims) -> list[list[Claim]]:
     """Return claims in groups: a variable with its shape, if both are there, others alone."""
     groups: dict[tuple[str, ...], list[Claim]] = {}
-    for one in sorted(claims, key=lambda one: one.kind == "shape"):
-        key = one.variables if one.kind in ("variable", "shape") else (one.kind, *one.variables)
-        groups.setdefault(key, []).append(one)
+    for claim in sorted(claims, key=lambda claim: claim.kind == "shape"):
+        alone = claim.kind in ("variable", "shape")
+        key = claim.variables if alone else (claim.kind, *claim.variables)
+        groups.setdefault(key, []).append(claim)
     return list(groups.values())
 
 
 def certainties(claims: Claims) -> tuple[Sentence, ...]:
     """Return what is beyond doubt, a variable with its shape, each with its probability."""
-    return tuple(map(_certainty, _with_shapes(certain(claims))))
+    sentences = []
+    for group in _with_shapes(certain(claims)):
+        parts: list[Inline] = []
+        for claim in group:
+            parts += [", and " if parts else "", Strong(_begin(claim)), f" ({chance(claim)})"]
+        sentences.append((*parts, "."))
+    return tuple(sentences)
 
 
-def _certainty(group: Claims) -> Sentence:
-    parts: list[Inline] = []
-    for one in group:
-        parts += [", and " if parts else "", Strong(_begun(one)), f" ({chance(one)})"]
-    return (*parts, ".")
-
-
-def _begun(claim: Claim) -> str:
+def _begin(claim: Claim) -> str:
     """Return a claim that begins a sentence: with a capital letter unless a name comes first."""
     words = clean(claim.words)
     return opened(words) if claim.kind in ("set", "any") else words
@@ -183,16 +181,15 @@ def suggestions(claims: Claims, *, parts: bool) -> tuple[Sentence, ...]:
 
     `parts` says whether parts of the table were looked at.
     """
-    return tuple(_suggestion(group, parts) for group in _with_shapes(suggested(claims)))
-
-
-def _suggestion(group: Claims, parts: bool) -> str:
-    told = []
-    for one in group:
-        why = ", but parts of the table do not bear it out"
-        why = why if one.probability >= CERTAIN and parts else ""
-        told.append(f"{_begun(one)} ({chance(one)}{why})")
-    return f"{', and '.join(told)}."
+    why = ", but parts of the table do not bear it out" if parts else ""
+    return tuple(
+        ", and ".join(
+            f"{_begin(claim)} ({chance(claim)}{why if claim.probability >= CERTAIN else ''})"
+            for claim in group
+        )
+        + "."
+        for group in _with_shapes(suggested(claims))
+    )
 
 
 def nothing_shown(scope: Scope) -> str:
@@ -225,20 +222,66 @@ def pairs_sentence(scope: Scope) -> str:
     )
 
 
-def _is_used(scope: Scope, claim: Claim) -> bool:
-    """Return whether a model uses a column that a claim is about."""
-    return any(name in scope.used for name in claim.variables)
-
-
 def beyond_claims(scope: Scope) -> tuple[str, ...]:
     """Say where the model to use and the claims are not about the same columns."""
     claimed = claimed_columns(scope.claimed)
     if scope.guesses:
         return ()
     more = [name for name in scope.used if name not in claimed]
-    spared = [one for one in scope.claimed if one.kind != "set" or not _is_used(scope, one)]
+    spared = [
+        claim
+        for claim in scope.claimed
+        if claim.kind != "set" or not any(name in scope.used for name in claim.variables)
+    ]
     less = [name for name in claimed_columns(spared) if name not in scope.used]
     return (
         f"The model uses {named(more)}, not shown to matter." if more and not claimed else "",
         f"The model does without {named(less)}." if less else "",
     )
+
+
+def effect_of(scope: Scope, columns: Iterable[str]) -> EffectFinding | None:
+    """Return how the target goes with columns, if it was looked at."""
+    wanted = set(columns)
+    return next((effect for effect in scope.study.effects if set(effect.columns) == wanted), None)
+
+
+def effect_figures(scope: Scope, columns: Iterable[str]) -> tuple[Figure, ...]:
+    """Return the picture of columns together: a curve, levels, a surface."""
+    found = effect_of(scope, columns)
+    return () if found is None else scope.figures(found.picture)
+
+
+def strongest_picture(scopes: tuple[Scope, ...]) -> tuple[Figure, ...]:
+    """Return the picture of the strongest claim; of the plain data if nothing is claimed."""
+    for wanted in (certain, suggested):
+        for scope in scopes:
+            found = _claimed_picture(scope, wanted(scope.study.claims))
+            if found:
+                return found
+    first = scopes[0]
+    drawn = [effect.picture for effect in first.study.effects if effect.picture]
+    return first.figures(first.findings.table.picture or next(iter(drawn), ""))
+
+
+def _claimed_picture(scope: Scope, claims: tuple[Claim, ...]) -> tuple[Figure, ...]:
+    joins = [claim.variables for claim in claims if claim.kind == "interaction"]
+    alone = sorted(columns_of(claims), key=lambda name: _rank(scope, name))
+    for columns in (*joins, *((name,) for name in alone)):
+        found = effect_figures(scope, columns)
+        if found:
+            return found
+    return ()
+
+
+def _rank(scope: Scope, column: str) -> tuple[bool, float]:
+    """Return what sorts columns: claimed alone before in a set only, then by the error alone."""
+    claimed = any(
+        claim.kind == "variable" and claim.variables == (column,) for claim in scope.study.claims
+    )
+    errors = (
+        judged.model.error
+        for judged in scope.study.variables
+        if scope.column(judged.variable.name) == column
+    )
+    return not claimed, min(errors, default=float("inf"))

@@ -14,29 +14,20 @@ from parsimon.report.document import (
     Table,
 )
 from parsimon.report.findings import Joint
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import count_cell, paragraph
 from parsimon.report.sections._models import with_article
-from parsimon.report.sections._phrases import (
-    DASH,
-    clean,
-    count,
-    percent,
-    quoted,
-    share_range,
-    spelled,
-    sureness,
-)
 from parsimon.report.sections.table.claims import (
     beats_guessing,
     brief,
     certain,
     columns_of,
+    effect_figures,
     headline,
     list_claims,
     suggested,
 )
 from parsimon.report.sections.table.honesty import rival_sentence, size_figure
-from parsimon.report.sections.table.pictures import effect_figures
 from parsimon.report.sections.table.scope import Scope, why_no_outer_folds
 from parsimon.structures import Claim
 
@@ -45,27 +36,40 @@ _MOST_PICTURES = 2
 
 def all_classes(scopes: tuple[Scope, ...]) -> tuple[Block, ...]:
     """Return the joint answer: what predicts, how well, and who is mistaken for whom."""
-    joint = scopes[0].findings.joint
+    first, joint = scopes[0], scopes[0].findings.joint
+    verbs = (f"predicts {first.target}", f"predict {first.target}", "")
+    proved = any(map(beats_guessing, scopes))
+    answer = Strong(headline(first, all_claims(scopes), verbs, proved=proved))
+    n = str(len(first.findings.table.classes))
     if joint is None:
-        why = why_no_outer_folds(scopes[0])
+        why = why_no_outer_folds(first)
         missed = f"How well it does on new rows was not measured, because {why}."
         return (
-            paragraph((Strong(_headline(scopes)), f" {missed}")),
-            KeyFigures((_n_classes(joint, scopes), size_figure(scopes[0]))),
+            paragraph((answer, f" {missed}")),
+            KeyFigures((KeyFigure(n, "classes"), size_figure(first))),
         )
-    said = " ".join(one for one in joint_sentences(scopes[0], joint) if one)
-    return (
-        paragraph((Strong(_headline(scopes)), f" {said}"), rival_sentence(scopes[0])),
-        _key_figures(scopes, joint),
-        _confusion(scopes[0], joint),
+    said = " ".join(sentence for sentence in joint_sentences(first, joint) if sentence)
+    total = sum(map(sum, joint.confusion))
+    wrong = total - sum(joint.confusion[k][k] for k in range(len(joint.classes)))
+    honest, error = joint.source == "outer folds", joint.error
+    where = "on new rows" if honest else "leave-one-out"
+    figures = (
+        KeyFigure(
+            say.percent(error.estimate),
+            "honest error" if honest else "optimistic error",
+            f"{say.share_range(error)}, {where}",
+        ),
+        KeyFigure(
+            say.percent(joint.baseline_error.estimate), "guessing’s error", "the commonest class"
+        ),
+        KeyFigure(n, "classes", f"{wrong:,} of {say.count(total, 'row')} mistaken"),
+        size_figure(first),
     )
-
-
-def _headline(scopes: tuple[Scope, ...]) -> str:
-    claims = all_claims(scopes)
-    target = scopes[0].target
-    verbs = (f"predicts {target}", f"predict {target}", "")
-    return headline(scopes[0], claims, verbs, proved=any(map(beats_guessing, scopes)))
+    return (
+        paragraph((answer, f" {said}"), rival_sentence(first)),
+        KeyFigures(figures),
+        _confusion(first, joint),
+    )
 
 
 def all_claims(scopes: tuple[Scope, ...]) -> tuple[Claim, ...]:
@@ -101,8 +105,9 @@ def joint_sentences(scope: Scope, joint: Joint) -> tuple[str, ...]:
     if scope.uses_guessing:
         return (
             "The model to use is guessing: on rows never seen, calling every row by the commonest "
-            f"class is wrong in {percent(joint.error.estimate)} of cases ({sureness(joint.error)} "
-            f"{share_range(joint.error)}).",
+            f"class is wrong in {say.percent(joint.error.estimate)} of cases "
+            f"({say.sureness(joint.error)} "
+            f"{say.share_range(joint.error)}).",
         )
     rows, honesty = "On rows never seen", ""
     if joint.source == "leave-one-out":
@@ -111,10 +116,11 @@ def joint_sentences(scope: Scope, joint: Joint) -> tuple[str, ...]:
     used = scope.findings.recommended
     whose = "" if used is None else f" by {with_article(used.name)}"
     return (
-        f"{rows}, the most probable of {spelled(len(joint.classes), 'class', 'classes')}{whose} is "
-        f"wrong in {percent(joint.error.estimate)} of cases ({sureness(joint.error)} "
-        f"{share_range(joint.error)}); guessing is wrong in "
-        f"{percent(joint.baseline_error.estimate)}.",
+        f"{rows}, the most probable of "
+        f"{say.spelled(len(joint.classes), 'class', 'classes')}{whose} is "
+        f"wrong in {say.percent(joint.error.estimate)} of cases ({say.sureness(joint.error)} "
+        f"{say.share_range(joint.error)}); guessing is wrong in "
+        f"{say.percent(joint.baseline_error.estimate)}.",
         honesty,
         _commonest_slip(joint),
     )
@@ -132,32 +138,10 @@ def _commonest_slip(joint: Joint) -> str:
         return "No class was taken for another."
     times = "once" if most == 1 else f"{most:,} times"
     return (
-        f"The commonest slip was to call {quoted(joint.classes[i])} {quoted(joint.classes[j])}, "
+        f"The commonest slip was to call {say.quoted(joint.classes[i])} "
+        f"{say.quoted(joint.classes[j])}, "
         f"{times}."
     )
-
-
-def _key_figures(scopes: tuple[Scope, ...], joint: Joint) -> KeyFigures:
-    where = "on new rows" if joint.source == "outer folds" else "leave-one-out"
-    label = "honest error" if joint.source == "outer folds" else "optimistic error"
-    error, guess = joint.error, percent(joint.baseline_error.estimate)
-    return KeyFigures(
-        (
-            KeyFigure(percent(error.estimate), label, f"{share_range(error)}, {where}"),
-            KeyFigure(guess, "guessing’s error", "the commonest class"),
-            _n_classes(joint, scopes),
-            size_figure(scopes[0]),
-        )
-    )
-
-
-def _n_classes(joint: Joint | None, scopes: tuple[Scope, ...]) -> KeyFigure:
-    n = len(scopes[0].findings.table.classes)
-    if joint is None:
-        return KeyFigure(str(n), "classes")
-    total = sum(map(sum, joint.confusion))
-    wrong = total - sum(joint.confusion[k][k] for k in range(len(joint.classes)))
-    return KeyFigure(str(n), "classes", f"{wrong:,} of {count(total, 'row')} mistaken")
 
 
 def _confusion(scope: Scope, joint: Joint) -> Table:
@@ -166,17 +150,16 @@ def _confusion(scope: Scope, joint: Joint) -> Table:
         caption=f"Who is mistaken for whom: rows of {scope.target}, and what they were called.",
         headings=(
             Heading("Truly / called"),
-            *(Heading(clean(label), numeric=True) for label in joint.classes),
+            *(Heading(say.clean(label), numeric=True) for label in joint.classes),
         ),
         rows=tuple(
-            (Cell(clean(label)), *(_called(n, right=k == place) for k, n in enumerate(row)))
+            (
+                Cell(say.clean(label)),
+                *(replace(count_cell(n), strong=k == place) for k, n in enumerate(row)),
+            )
             for place, (label, row) in enumerate(zip(joint.classes, joint.confusion, strict=True))
         ),
     )
-
-
-def _called(n: int, *, right: bool) -> Cell:
-    return replace(count_cell(n), strong=right)
 
 
 def _overview(scopes: tuple[Scope, ...]) -> Table:
@@ -191,23 +174,24 @@ def _overview(scopes: tuple[Scope, ...]) -> Table:
             Heading("Beyond doubt", help="Columns that matter; pairs interact."),
             Heading("Suggested"),
         ),
-        rows=tuple(
-            (
-                Cell(clean(one.study.positive)),
-                count_cell(one.study.n_positive),
-                _share(math.nan if one.study.honest is None else one.study.honest.error.estimate),
-                _share(
-                    one.study.baseline.error
-                    if one.study.honest is None
-                    else one.study.honest.baseline_error.estimate
-                ),
-                Cell(brief(certain(one.study.claims))),
-                Cell(brief(suggested(one.study.claims))),
-            )
-            for one in scopes
-        ),
+        rows=tuple(map(_class_row, scopes)),
+    )
+
+
+def _class_row(scope: Scope) -> tuple[Cell, ...]:
+    study = scope.study
+    wrong, guessing = math.nan, study.baseline.error
+    if study.honest is not None:
+        wrong, guessing = study.honest.error.estimate, study.honest.baseline_error.estimate
+    return (
+        Cell(say.clean(study.positive)),
+        count_cell(study.n_positive),
+        _share(wrong),
+        _share(guessing),
+        Cell(brief(certain(study.claims))),
+        Cell(brief(suggested(study.claims))),
     )
 
 
 def _share(share: float) -> Cell:
-    return Cell(DASH) if math.isnan(share) else Cell(percent(share), order=share)
+    return Cell(say.DASH) if math.isnan(share) else Cell(say.percent(share), order=share)

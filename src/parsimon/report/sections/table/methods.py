@@ -3,17 +3,10 @@
 import math
 
 from parsimon.report.document import Block, Code, Section
-from parsimon.report.findings import Findings, KernelSearchFindings, RunFindings, SearchFindings
+from parsimon.report.findings import Findings, KernelSearchFindings, SearchFindings
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import Sentence, paragraph
 from parsimon.report.sections._page import again, software
-from parsimon.report.sections._phrases import (
-    NARROW,
-    clean,
-    count,
-    decimal,
-    joined,
-    spelled,
-)
 from parsimon.report.sections.table.scope import Scope
 from parsimon.structures.claims import CERTAIN
 
@@ -77,7 +70,9 @@ def methods(scopes: tuple[Scope, ...]) -> Section:
         paragraph(*_measures(first), *(_classes(first) if len(scopes) > 1 else ())),
     ]
     course = _course(first) if len(scopes) == 1 else ()
-    blocks.append(paragraph(*course, _skipped(first.findings), _made(run)))
+    left_out = say.joined([_SKIPPED.get(what, say.clean(what)) for what in run.skipped])
+    skipped = f"To save time the run left out {left_out}." if left_out else ""
+    blocks.append(paragraph(*course, skipped, f"Seed {run.seed}; {software(run)}"))
     blocks += again(run)
     return Section("methods", "Methods", tuple(blocks), folded=True)
 
@@ -85,13 +80,13 @@ def methods(scopes: tuple[Scope, ...]) -> Section:
 def _chosen(scope: Scope) -> tuple[Sentence, ...]:
     """Return the model in symbols, with its evidence."""
     model, baseline = scope.study.model, scope.study.baseline
-    if not scope.study.structure_found:
+    if scope.several or not scope.study.structure_found:
         return ()
     gain = baseline.negative_log_evidence - model.negative_log_evidence
     evidence = ""
     if math.isfinite(gain):
-        evidence = f"; its log Bayes factor against a constant is {decimal(gain, 1)}"
-    return (("Its model is ", Code(clean(model.expression)), f"{evidence}."),)
+        evidence = f"; its log Bayes factor against a constant is {say.decimal(gain, 1)}"
+    return (("Its model is ", Code(say.clean(model.expression)), f"{evidence}."),)
 
 
 def _kernels(scope: Scope) -> tuple[Block, ...]:
@@ -100,32 +95,21 @@ def _kernels(scope: Scope) -> tuple[Block, ...]:
     if not isinstance(search, KernelSearchFindings):
         return ()
     return (
-        paragraph(
-            *_model(scope, search),
-            *_search(scope, search),
-            *(() if scope.several else _chosen(scope)),
-        ),
+        paragraph(*_model(scope, search), *_search(scope, search), *_chosen(scope)),
         paragraph(*_claims(scope)),
     )
 
 
 def _model(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
-    inference = clean(search.inference)
+    inference, work = say.clean(search.inference), ""
+    if "expectation" in inference.lower():
+        work = " (Minka 2001)"
+    elif "laplace" in inference.lower():
+        work = " (Williams and Barber 1998)"
+    how = f" by {inference}{work}: a score, turned into a probability by a probit function."
     if scope.numeric:
-        model = (
-            "The kernel search fits a Gaussian process (Rasmussen and Williams 2006): an unknown "
-            "function of the columns plus noise."
-        )
-    else:
-        work = ""
-        if "expectation" in inference.lower():
-            work = " (Minka 2001)"
-        elif "laplace" in inference.lower():
-            work = " (Williams and Barber 1998)"
-        model = (
-            "The kernel search fits a Gaussian process (Rasmussen and Williams 2006) by "
-            f"{inference}{work}: a score, turned into a probability by a probit function."
-        )
+        how = ": an unknown function of the columns plus noise."
+    model = f"The kernel search fits a Gaussian process (Rasmussen and Williams 2006){how}"
     sparse = ""
     if is_sparse(scope.findings):
         sparse = "For all rows the final model uses inducing points (Hensman et al. 2015)."
@@ -133,16 +117,16 @@ def _model(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
 
 
 def _search(scope: Scope, search: KernelSearchFindings) -> tuple[str, ...]:
-    bases = joined([_BASES.get(one, clean(one)) for one in search.base])
+    bases = say.joined([_BASES.get(one, say.clean(one)) for one in search.base])
     if "per" not in search.base and any(one.shape == "periodic" for one in scope.claimed):
         bases += f", with {_BASES['per']} where waves are more probable than not,"
     joins = f"joins (Duvenaud et al. 2013; He 2016) {bases} of single columns"
-    by = f"by {scope.guide} on {count(search.n_folds, 'fold')}"
+    by = f"by {scope.guide} on {say.count(search.n_folds, 'fold')}"
     if search.depth < 2:
         return (f"It {joins} that are more probable than not, judged {by}.",)
     return (
-        f"It {joins} by sum or product, at most {spelled(search.depth)}, keeping the best "
-        f"{spelled(search.beam)} of each size, {by}.",
+        f"It {joins} by sum or product, at most {say.spelled(search.depth)}, keeping the best "
+        f"{say.spelled(search.beam)} of each size, {by}.",
     )
 
 
@@ -161,27 +145,19 @@ def _claims(scope: Scope) -> tuple[str, ...]:
     looked = honest is not None and any(one.claims is not None for one in honest.folds)
     if looked or any(doubted):
         folds = "What the outer folds do not bear out is only suggested."
+    rows = scope.rows_seen
     return (
         "A claim’s probability is that of all structures tried which hold it, weighed by evidence "
-        f"and by a prior on size: from {100 * CERTAIN:.0f}{NARROW}% on it is certain, from one "
-        "half on suggested. A line is straight in the score, not in the probability."
-        if not scope.numeric
-        else "A claim’s probability is that of all structures tried which hold it, weighed by "
-        f"evidence and by a prior on size: from {100 * CERTAIN:.0f}{NARROW}% on it is certain, "
-        "from one half on suggested.",
-        _claim_rows(scope),
+        f"and by a prior on size: from {100 * CERTAIN:.0f}{say.NARROW}% on it is certain, from one "
+        "half on suggested.",
+        "" if scope.numeric else "A line is straight in the score, not in the probability.",
+        "" if rows == "these rows" else f"Claims rest on {rows}, drawn at random.",
         folds,
         _RULES.get(scope.choice, "").format(guide=scope.guide),
         "Looked for are lines, curves and waves along each column, interactions of two columns, "
         "and of up to 100 columns products of three; not interactions of four or more, nor effects "
         "of the order of the rows.",
     )
-
-
-def _claim_rows(scope: Scope) -> str:
-    """Say how many rows were looked at for claims, where that is not all of them."""
-    rows = scope.rows_seen
-    return "" if rows == "these rows" else f"Claims rest on {rows}, drawn at random."
 
 
 def _measures(scope: Scope) -> tuple[str, ...]:
@@ -200,8 +176,8 @@ def _measures(scope: Scope) -> tuple[str, ...]:
 def _classes(scope: Scope) -> tuple[str, ...]:
     n = len(scope.findings.table.classes)
     return (
-        f"Each of {spelled(n, 'class', 'classes')} has a model of its own against all others; the "
-        "probabilities of a row are then scaled so that they add up to one.",
+        f"Each of {say.spelled(n, 'class', 'classes')} has a model of its own against all others; "
+        "the probabilities of a row are then scaled so that they add up to one.",
     )
 
 
@@ -209,18 +185,8 @@ def _course(scope: Scope) -> tuple[Sentence, ...]:
     search = scope.study.search
     if search is None:
         return ()
-    judged = f"The search judged {count(search.n_candidates, search.noun)} on {scope.searched}"
+    judged = f"The search judged {say.count(search.n_candidates, search.noun)} on {scope.searched}"
     why = _CUT_SHORT.get(search.stopped_by)
     if why is not None:
         return (f"{judged} until {why}.",)
     return (f"{judged}.",) if scope.n_rows < scope.findings.table.n_rows_used else ()
-
-
-def _made(run: RunFindings) -> str:
-    """Return the seed and the versions."""
-    return f"Seed {run.seed}; {software(run)}"
-
-
-def _skipped(findings: Findings) -> str:
-    left_out = joined([_SKIPPED.get(one, clean(one)) for one in findings.run.skipped])
-    return f"To save time the run left out {left_out}." if left_out else ""

@@ -7,18 +7,8 @@ from dataclasses import replace
 from parsimon.report.document import Block, Cell, Figure, Heading, Section, Table
 from parsimon.report.findings import RowExplanation, RowFinding
 from parsimon.report.findings.shared_findings import RowRole
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import Sentence, paragraph
-from parsimon.report.sections._phrases import (
-    DASH,
-    clean,
-    decimal,
-    joined,
-    opened,
-    percent,
-    quoted,
-    short,
-    spelled,
-)
 from parsimon.report.sections.table.scope import Scope
 
 _MOST_ROWS = 5
@@ -43,7 +33,9 @@ def rows_explained(scope: Scope) -> Section | None:
     if checks.surprising:
         blocks.append(paragraph(_surprising(scope, checks.surprising)))
     if checks.influential:
-        blocks.append(paragraph(_influential(checks.influential)))
+        which = say.joined([f"{row.row:,}" for row in checks.influential[:_MOST_ROWS]])
+        many = "row" if len(checks.influential) == 1 else "rows"
+        blocks.append(paragraph(f"The model leans most on {many} {which}."))
     if not blocks:
         return None
     title = "What speaks for and against, row by row" if found else "Rows worth a look"
@@ -67,18 +59,18 @@ def rows_of_classes(scope: Scope) -> Section | None:
 def _introduction(
     scope: Scope, found: Sequence[RowExplanation], *, drawn: bool
 ) -> tuple[Sentence, ...]:
-    n = spelled(len(found), "row")
+    n = say.spelled(len(found), "row")
     start = f"the {found[0].compared_with} row"
     if not drawn:
         what = f"{scope.target}, in its unit" if scope.numeric else f"the score of {scope.positive}"
         return (f"What the columns of {n} add to {what}, beginning with {start}.",)
     if scope.numeric:
-        level = short(found[0].level)
+        level = say.short(found[0].level)
         said = f"{start} has {level}; bars say what the cells of a row add to it"
-        return (f"{opened(said)}, in the unit of {scope.target}.",)
+        return (f"{say.opened(said)}, in the unit of {scope.target}.",)
     rare = (
-        f"{opened(scope.positive)} is rare: a row is suspected from {percent(scope.share)} on, its "
-        "share among all."
+        f"{say.opened(scope.positive)} is rare: a row is suspected from {say.percent(scope.share)} "
+        "on, its share among all."
     )
     return (
         f"Bars to the right speak for {scope.positive}, to the left against; they add up, from "
@@ -98,32 +90,33 @@ def _table(scope: Scope, found: Sequence[RowExplanation]) -> Table:
         tuple(name for name, _ in part.values) for one in found for part in one.parts
     )
     rows = [_part_row(found, key) for key in keys]
-    average = tuple(_score(scope, one.level) for one in found)
-    totals = tuple(
-        _score(scope, one.level + sum(part.contribution for part in one.parts)) for one in found
-    )
+    sums = [one.level + sum(part.contribution for part in one.parts) for one in found]
+
+    def score(value: float) -> str:
+        return say.short(value) if scope.numeric else say.decimal(value, 2)
+
     return Table(
         anchor=scope.anchor("table-rows"),
         caption="What speaks for (+) and against (−).",
         headings=(Heading(""), *(Heading(_row_title(scope, one)) for one in found)),
         rows=(
-            (Cell(f"the {found[0].compared_with} row"), *map(Cell, average)),
+            (Cell(f"the {found[0].compared_with} row"), *(Cell(score(one.level)) for one in found)),
             *rows,
-            (Cell("in all"), *(Cell(total, strong=True) for total in totals)),
+            (Cell("in all"), *(Cell(score(total), strong=True) for total in sums)),
         ),
         emphasised=(0,),
     )
 
 
 def _row_title(scope: Scope, one: RowExplanation) -> str:
-    predicted = f"predicted {short(one.probability)}"
+    predicted = f"predicted {say.short(one.probability)}"
     if not scope.numeric:
-        predicted = percent(one.probability)
-    truth = f"truly {quoted(one.label)}"
+        predicted = say.percent(one.probability)
+    truth = f"truly {say.quoted(one.label)}"
     if scope.numeric:
-        truth = f"{_grouped(clean(one.label))} in truth"
+        truth = f"{_grouped(say.clean(one.label))} in truth"
     if one.called:
-        predicted = f"called {quoted(one.called)}, with {predicted}"
+        predicted = f"called {say.quoted(one.called)}, with {predicted}"
     elif not scope.numeric:
         predicted = f"{predicted} predicted for {scope.positive}"
     role = _ROLES[one.role]
@@ -140,40 +133,27 @@ def _grouped(number: str) -> str:
 
 
 def _part_row(found: Sequence[RowExplanation], key: tuple[str, ...]) -> tuple[Cell, ...]:
-    cells = [Cell(" with ".join(map(clean, key)))]
+    cells = [Cell(" with ".join(map(say.clean, key)))]
     for one in found:
         own = [part for part in one.parts if tuple(name for name, _ in part.values) == key]
         if not own:
-            cells.append(Cell(DASH))
+            cells.append(Cell(say.DASH))
             continue
-        values = ", ".join(clean(value) for _, value in own[0].values)
+        values = ", ".join(say.clean(value) for _, value in own[0].values)
         added = own[0].contribution
-        cells.append(Cell(f"{values}: {'+' if added >= 0 else ''}{_two(added)}", order=added))
+        size = say.decimal(added, 2) if abs(added) < 10 else say.short(added)
+        cells.append(Cell(f"{values}: {'+' if added >= 0 else ''}{size}", order=added))
     return tuple(cells)
-
-
-def _two(value: float) -> str:
-    return decimal(value, 2) if abs(value) < 10 else short(value)
-
-
-def _score(scope: Scope, value: float) -> str:
-    return short(value) if scope.numeric else decimal(value, 2)
 
 
 def _surprising(scope: Scope, rows: Sequence[RowFinding]) -> str:
     """Return which rows the model expects least."""
-    told = [f"{one.row:,}" for one in rows[:_MOST_ROWS]]
-    many = len(told) > 1
-    left = "" if scope.study.checks.source == "training rows" else ", predicted without them,"
-    if not many:
-        left = left.replace("them", "it")
-    return (
-        f"{'Rows' if many else 'Row'} {joined(told)}{left} surprise{'' if many else 's'} the model "
-        "most: slips of entry, or cases that the columns do not explain. Rows are counted from 1, "
-        "below the header."
+    which = [f"{row.row:,}" for row in rows[:_MOST_ROWS]]
+    seen = scope.study.checks.source == "training rows"
+    return say.inflect(
+        "[Row|Rows] {which}{left} [surprises|surprise] the model most: slips of entry, or cases "
+        "that the columns do not explain. Rows are counted from 1, below the header.",
+        len(which),
+        which=say.joined(which),
+        left="" if seen else f", predicted without {'it' if len(which) == 1 else 'them'},",
     )
-
-
-def _influential(rows: Sequence[RowFinding]) -> str:
-    which = joined([f"{one.row:,}" for one in rows[:_MOST_ROWS]])
-    return f"The model leans most on {'row' if len(rows) == 1 else 'rows'} {which}."

@@ -4,17 +4,10 @@ import math
 from collections.abc import Iterator, Sequence
 
 from parsimon.report.document import Block, Cell, Explorer, Heading, Section, Table
-from parsimon.report.findings import Findings, ModelFinding
+from parsimon.report.findings import Findings, ModelFinding, SearchFindings
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import paragraph
 from parsimon.report.sections._features import formula_section
-from parsimon.report.sections._phrases import (
-    DASH,
-    amount,
-    count,
-    opened,
-    percent,
-    short,
-)
 from parsimon.report.sections.table.claims import beats_guessing
 from parsimon.report.sections.table.scope import Scope, guess_miss, words_of
 
@@ -30,7 +23,7 @@ def kernel_search(scope: Scope) -> Iterator[Section]:
         scope.anchor("kernels"),
         "What the kernel search found",
         (
-            paragraph(_found(scope)),
+            paragraph(_find(scope, scope.study.search)),
             *_parts(scope),
             *scope.figures(scope.study.search.picture),
         ),
@@ -39,15 +32,12 @@ def kernel_search(scope: Scope) -> Iterator[Section]:
     )
 
 
-def _found(scope: Scope) -> str:
+def _find(scope: Scope, search: SearchFindings) -> str:
     """Return what the search took, of how many models."""
-    study, search = scope.study, scope.study.search
-    tried = (
-        "" if search is None else f"Of {count(search.n_candidates, 'model')} on {scope.searched}"
-    )
-    if not study.structure_found:
-        return f"{tried} none is shown to be better than a constant."
-    return f"{tried} it took {words_of(scope, study.model)}; its formula stands in the methods."
+    took = "none is shown to be better than a constant."
+    if scope.study.structure_found:
+        took = f"it took {words_of(scope, scope.study.model)}; its formula stands in the methods."
+    return f"Of {say.count(search.n_candidates, 'model')} on {scope.searched} {took}"
 
 
 def _parts(scope: Scope) -> tuple[Table, ...]:
@@ -69,12 +59,12 @@ def _parts(scope: Scope) -> tuple[Table, ...]:
             ),
             rows=tuple(
                 (
-                    Cell(words_of(scope, one.alone)),
-                    _error(scope, one.alone),
-                    _error(scope, one.cumulative),
-                    Cell(short(one.strength), order=one.strength),
+                    Cell(words_of(scope, part.alone)),
+                    _error(scope, part.alone),
+                    _error(scope, part.cumulative),
+                    Cell(say.short(part.strength), order=part.strength),
                 )
-                for one in parts
+                for part in parts
             ),
         ),
     )
@@ -82,9 +72,9 @@ def _parts(scope: Scope) -> tuple[Table, ...]:
 
 def _error(scope: Scope, model: ModelFinding) -> Cell:
     if math.isnan(model.error):
-        return Cell(DASH)
+        return Cell(say.DASH)
     share = max(0.0, 1 - model.error) if scope.numeric else model.error
-    return Cell(percent(share), order=share)
+    return Cell(say.percent(share), order=share)
 
 
 def _trade_off(scope: Scope) -> Section:
@@ -114,7 +104,7 @@ def _steps(scope: Scope) -> str:
         return f"No model of any size does better{guessing}, on the folds of the search."
     said = f"What each further {scope.unit} buys on the folds of the search, too good to be quoted."
     if not scope.claimed and not beats_guessing(scope):
-        return f"{said} {opened(scope.rows_seen)} do not show that this is more than chance."
+        return f"{said} {say.opened(scope.rows_seen)} do not show that this is more than chance."
     if scope.rare:
         return f"{said} With so rare a class this says little."
     return said
@@ -123,10 +113,10 @@ def _steps(scope: Scope) -> str:
 def _falling(front: Sequence[ModelFinding], baseline: float) -> list[ModelFinding]:
     """Return the models of a front that are better than guessing and no worse than smaller ones."""
     kept: list[ModelFinding] = []
-    for one in front:
+    for model in front:
         least = kept[-1].error if kept else baseline
-        if one.size and one.error <= least and one.error < baseline:
-            kept.append(one)
+        if model.size and model.error <= least and model.error < baseline:
+            kept.append(model)
     return kept
 
 
@@ -142,11 +132,10 @@ def knee_sentence(scope: Scope) -> str:
         return "Larger models than the one drawn here buy less."
     if knee.size > chosen.size:
         return (
-            f"Up to {amount(knee.size, scope.unit)} the error still falls, but "
+            f"Up to {say.amount(knee.size, scope.unit)} the error still falls, but "
             f"{scope.rows_seen} do not show that more matters."
         )
     if study.knee == 0:
         return f"No {scope.unit} buys much for its size."
-    return (
-        f"After {amount(knee.size, scope.unit)} ({words_of(scope, knee)}) a further one buys less."
-    )
+    size = say.amount(knee.size, scope.unit)
+    return f"After {size} ({words_of(scope, knee)}) a further one buys less."

@@ -7,24 +7,15 @@ from datetime import date, timedelta
 from parsimon.report.document import Block, Cell, Heading, Section, Strong, Table
 from parsimon.report.findings import InteractionFinding, Treatment, Variable, VariableFinding
 from parsimon.report.findings.shared_findings import EffectFinding, LevelFinding
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import Sentence, bullets, paragraph
-from parsimon.report.sections._phrases import (
-    DASH,
-    clean,
-    count,
-    joined,
-    named,
-    number,
-    opened,
-    percent,
-    percent_range,
-    short,
-)
 from parsimon.report.sections.table.claims import (
     chance,
     claimed_columns,
     column_claim,
     columns_of,
+    effect_figures,
+    effect_of,
     held_back,
     interaction_claim,
     is_claimed,
@@ -32,8 +23,8 @@ from parsimon.report.sections.table.claims import (
     pairs_sentence,
     shape_claim,
     stand_ins,
+    sure_percent,
 )
-from parsimon.report.sections.table.pictures import effect_figures, effect_of
 from parsimon.report.sections.table.scope import Scope, words_of
 
 _MOST_SHOWN = 8
@@ -43,7 +34,6 @@ _MOST_LEVELS = 8
 _ALONE = 5.0
 # The probability from which on a direction is said.
 _SURE = 0.95
-_NEVER_ALL = 1 - 1e-9
 _MOST_ROWS = 30
 
 
@@ -52,7 +42,7 @@ def what_matters(scope: Scope) -> Section:
     shown = described_columns(scope)
     blocks: list[Block] = [paragraph("No column is claimed to matter.")]
     if shown:
-        blocks = [bullets(*(_told(scope, name) for name in shown))]
+        blocks = [bullets(*(_describe(scope, name) for name in shown))]
         blocks += [figure for name in shown for figure in effect_figures(scope, [name])]
     blocks += interactions(scope)
     if scope.columns:
@@ -66,7 +56,7 @@ def described_columns(scope: Scope) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*columns_of(scope.claimed), *used)))[:_MOST_SHOWN]
 
 
-def _told(scope: Scope, column: str) -> Sentence:
+def _describe(scope: Scope, column: str) -> Sentence:
     """Return what is said of a column: which way it acts, in what shape, how it is used.
 
     That it matters stands on the first screen.
@@ -81,13 +71,15 @@ def _told(scope: Scope, column: str) -> Sentence:
     if not is_claimed(column_claim(scope, column)):
         return paragraph(variable_verdict(scope, column), *told).parts
     first, *others = [one for one in told if one] or ["nothing more is known."]
-    return paragraph((Strong(clean(column)), f": {first[:1].lower()}{first[1:]}"), *others).parts
+    return paragraph(
+        (Strong(say.clean(column)), f": {first[:1].lower()}{first[1:]}"), *others
+    ).parts
 
 
 def findings_of(scope: Scope, column: str) -> VariableFinding | None:
     """Return what the best variable of a column says alone."""
     own = [one for one in scope.study.variables if scope.column(one.variable.name) == column]
-    return min(own, key=lambda one: model_order(one), default=None)
+    return min(own, key=model_order, default=None)
 
 
 def model_order(one: VariableFinding) -> tuple[bool, float, float]:
@@ -102,15 +94,15 @@ def model_order(one: VariableFinding) -> tuple[bool, float, float]:
 
 def variable_verdict(scope: Scope, column: str) -> Sentence:
     """Return the one verdict on a column: what is claimed of it."""
-    claim, name = column_claim(scope, column), clean(column)
+    claim, name = column_claim(scope, column), say.clean(column)
     if claim is None or not is_claimed(claim):
-        rows, others = opened(scope.rows_seen), stand_ins(scope, column)
+        rows, others = say.opened(scope.rows_seen), stand_ins(scope, column)
         if others:
-            return f"{rows} do not show whether it is {name} that matters or {named(others)}."
+            return f"{rows} do not show whether it is {name} that matters or {say.named(others)}."
         return f"{rows} do not show that {name} matters beside the others."
     if claim.certain:
-        return (Strong(clean(claim.words)), f", beyond doubt ({chance(claim)}).")
-    return f"Suggested: {clean(claim.words)} ({chance(claim)}){held_back(scope, claim)}."
+        return (Strong(say.clean(claim.words)), f", beyond doubt ({chance(claim)}).")
+    return f"Suggested: {say.clean(claim.words)} ({chance(claim)}){held_back(scope, claim)}."
 
 
 _FORMS = {"linear": "along a line", "smooth": "in a curve", "periodic": "in a repeating pattern"}
@@ -121,23 +113,22 @@ def _shape_verdict(scope: Scope, column: str) -> str:
     claim = shape_claim(scope, column)
     if claim is None:
         return ""
-    form = _FORMS.get(claim.shape, clean(claim.words))
     sure = "Beyond doubt" if claim.certain else "Suggested"
-    return f"{sure}: {form} ({chance(claim)})."
+    return f"{sure}: {_FORMS.get(claim.shape, say.clean(claim.words))} ({chance(claim)})."
 
 
 def level_sentence(scope: Scope, levels: Sequence[LevelFinding]) -> str:
     """Return what was observed at the levels of a category, the most first."""
     order = sorted(levels, key=lambda one: -one.value.estimate)
-    value = short if scope.numeric else percent
+    value = say.short if scope.numeric else say.percent
     told = [
-        f"{value(one.value.estimate)} for {clean(one.level)} ({one.n_rows:,})"
+        f"{value(one.value.estimate)} for {say.clean(one.level)} ({one.n_rows:,})"
         for one in order[:_MOST_LEVELS]
     ]
     more = len(order) - len(told)
     rest = f"; {more} more in the picture" if more else ""
     what = f"Mean {scope.target}" if scope.numeric else f"Share of {scope.positive}"
-    return f"{what} (rows): {joined(told)}{rest}."
+    return f"{what} (rows): {say.joined(told)}{rest}."
 
 
 def _beside(scope: Scope, column: str, found: VariableFinding) -> str:
@@ -153,7 +144,7 @@ def _beside(scope: Scope, column: str, found: VariableFinding) -> str:
     if not alone or alike or not others:
         return ""
     rows = scope.rows_seen
-    return f"Alone it predicts; that it adds to {named(others)} {rows} do not show."
+    return f"Alone it predicts; that it adds to {say.named(others)} {rows} do not show."
 
 
 def predicts_alone(scope: Scope, found: VariableFinding) -> bool:
@@ -172,11 +163,6 @@ def _use(scope: Scope, column: str) -> str:
     return "The model does without it." if claimed and not used else ""
 
 
-def sureness_of(probability: float) -> str:
-    """Return a probability in percent; nothing is said to be wholly certain."""
-    return percent(min(probability, _NEVER_ALL))
-
-
 def direction(scope: Scope, found: EffectFinding) -> tuple[str, ...]:
     """Return which way the outcome goes with a column, and how sure that is."""
     if found.levels:
@@ -187,26 +173,28 @@ def direction(scope: Scope, found: EffectFinding) -> tuple[str, ...]:
     variable = _variable_of(scope, column)
     if variable is not None and variable.kind == "indicator":
         return (_indicator_direction(scope, found, variable),)
-    name, outcome = clean(column), opened(scope.outcome)
+    name, outcome = say.clean(column), say.opened(scope.outcome)
     way, sure = ("rises", found.rising)
     if found.falling > found.rising:
         way, sure = ("falls", found.falling)
     if found.way in ("rising", "falling"):
-        return (f"{outcome} {way} with it ({sureness_of(sure)} sure).",)
+        return (f"{outcome} {way} with it ({sure_percent(sure)} sure).",)
     if found.way == "periodic" and found.period is not None:
         days = " days" if variable is not None and variable.kind == "date" else ""
-        return (f"{outcome} repeats along {name}, with a period of {number(found.period)}{days}.",)
+        return (
+            f"{outcome} repeats along {name}, with a period of {say.number(found.period)}{days}.",
+        )
     if found.way == "linear":
         size = _size(scope, found, variable)
         return (
-            f"{outcome} {way} with {name} along a straight line{size} ({sureness_of(sure)} sure).",
+            f"{outcome} {way} with {name} along a straight line{size} ({sure_percent(sure)} sure).",
         )
     if found.way == "turning":
         turn = (
             f"{outcome} turns with {name}{_between(scope, found, variable)}: it rises in one part "
-            f"and falls in another ({sureness_of(found.turning)} sure)."
+            f"and falls in another ({sure_percent(found.turning)} sure)."
         )
-        average = f"On average it {way} ({sureness_of(sure)} sure)."
+        average = f"On average it {way} ({sure_percent(sure)} sure)."
         return (turn, average) if sure >= _SURE else (turn,)
     return (f"Whether {scope.outcome} rises or falls with {name} is not clear.",)
 
@@ -223,7 +211,7 @@ def _joined_direction(scope: Scope, column: str) -> tuple[str, ...]:
     if not others:
         return ()
     verb = "depends" if any(one.certain for one in joins) else "may depend"
-    return (f"How {scope.outcome} goes with it {verb} on {named(tuple(others))}.",)
+    return (f"How {scope.outcome} goes with it {verb} on {say.named(tuple(others))}.",)
 
 
 def _between(scope: Scope, found: EffectFinding, variable: Variable | None) -> str:
@@ -237,7 +225,7 @@ def _size(scope: Scope, found: EffectFinding, variable: Variable | None) -> str:
     if not scope.numeric or found.slope is None:
         return ""
     unit = "day" if variable is not None and variable.kind == "date" else "unit"
-    return f", by {number(abs(found.slope))} for each {unit}"
+    return f", by {say.number(abs(found.slope))} for each {unit}"
 
 
 def _indicator_direction(scope: Scope, found: EffectFinding, variable: Variable) -> str:
@@ -247,7 +235,7 @@ def _indicator_direction(scope: Scope, found: EffectFinding, variable: Variable)
     if max(found.rising, found.falling) < _SURE:
         return f"Whether {what} is {more.split()[0]} or {less} in {rows} is not clear."
     way, sure = (more, found.rising) if found.rising >= found.falling else (less, found.falling)
-    return f"{opened(what)} is {way} in {rows} ({sureness_of(sure)} sure)."
+    return f"{say.opened(what)} is {way} in {rows} ({sure_percent(sure)} sure)."
 
 
 def _treatment(scope: Scope, kind: str, column: str) -> Treatment | None:
@@ -258,25 +246,25 @@ def _treatment(scope: Scope, kind: str, column: str) -> Treatment | None:
 
 def _rows_with(scope: Scope, variable: Variable) -> str:
     """Return the rows where an indicator is 1: "rows with sex = male"."""
-    name = clean(variable.name)
+    name = say.clean(variable.name)
     if name.endswith(" is missing"):
         return f"rows where {name}"
     if variable.name != variable.column:
         return f"rows with {name}"
     done = _treatment(scope, "column_boolean", variable.column)
-    return f"rows with {name} = {clean(done.value) if done is not None and done.value else 1}"
+    return f"rows with {name} = {say.clean(done.value) if done is not None and done.value else 1}"
 
 
 def _value(scope: Scope, variable: Variable, value: float) -> str:
     """Return a value of a variable; days are said as dates, as far as there are such dates."""
     done = _treatment(scope, "column_date", variable.column)
     if variable.kind != "date" or done is None:
-        return number(value)
+        return say.number(value)
     try:
         first = date.fromisoformat(done.value[:10])
         return (first + timedelta(days=math.floor(value))).isoformat()
     except (ValueError, OverflowError):
-        return number(value)
+        return say.number(value)
 
 
 def column_table(scope: Scope) -> Table:
@@ -287,38 +275,28 @@ def column_table(scope: Scope) -> Table:
         key=lambda name: _column_order(scope, name),
     )
     more = len(columns) - _MOST_ROWS
-    alone: tuple[Heading, ...] = ()
+    headings = [
+        Heading("Column"),
+        Heading(
+            "Matters", numeric=True, help="Probability, beside the others; a dash: below one half."
+        ),
+    ]
     if known:
-        alone = (Heading("Explains alone", numeric=True, help="Share of the variance."),)
-        if not scope.numeric:
-            alone = (Heading("Wrong alone", numeric=True),)
-    worth: tuple[Heading, ...] = ()
+        alone = Heading("Explains alone", numeric=True, help="Share of the variance.")
+        headings.append(alone if scope.numeric else Heading("Wrong alone", numeric=True))
     if scope.findings.importance:
         what = "variance left" if scope.numeric else "wrong answers"
         meaning = f"Rise of the {what} on new rows if the column is shuffled: 95 % interval."
-        worth = (Heading("Worse if shuffled", numeric=True, help=meaning),)
+        headings.append(Heading("Worse if shuffled", numeric=True, help=meaning))
+    every = len(columns) == scope.findings.table.n_columns - 1
+    which = "All columns" if every else "The columns that the search used"
     return Table(
         anchor=scope.anchor("table-variables"),
-        caption=f"{_all_columns(scope, columns)}, the surest first.",
-        headings=(
-            Heading("Column"),
-            Heading(
-                "Matters",
-                numeric=True,
-                help="Probability, beside the others; a dash: below one half.",
-            ),
-            *alone,
-            *worth,
-        ),
+        caption=f"{which}, the surest first.",
+        headings=tuple(headings),
         rows=tuple(_column_row(scope, name) for name in columns[:_MOST_ROWS]),
-        note=f"{count(more, 'further column')} left out." if more > 0 else "",
+        note=f"{say.count(more, 'further column')} left out." if more > 0 else "",
     )
-
-
-def _all_columns(scope: Scope, columns: Sequence[str]) -> str:
-    """Return what a table of these columns is of: all, or those that were looked at together."""
-    every = scope.findings.table.n_columns - 1
-    return "All columns" if len(columns) == every else "The columns that the search used"
 
 
 def _column_order(scope: Scope, column: str) -> tuple[float, tuple[bool, float, float]]:
@@ -330,12 +308,12 @@ def _column_order(scope: Scope, column: str) -> tuple[float, tuple[bool, float, 
 
 def _column_row(scope: Scope, column: str) -> tuple[Cell, ...]:
     claim, found = column_claim(scope, column), findings_of(scope, column)
-    matters = Cell(DASH)
+    matters = Cell(say.DASH)
     if claim is not None and is_claimed(claim):
         text = chance(claim).replace("more than", ">")
         matters = Cell(text, order=claim.probability, strong=claim.certain)
     return (
-        Cell(clean(column)),
+        Cell(say.clean(column)),
         matters,
         *_alone_cells(scope, found),
         *_worth_cells(scope, column),
@@ -348,7 +326,7 @@ def _alone_cells(scope: Scope, found: VariableFinding | None) -> tuple[Cell, ...
         return ()
     error = math.nan if found is None else found.model.error
     share = max(0.0, 1 - error) if scope.numeric else error
-    return (Cell(DASH) if math.isnan(share) else Cell(percent(share), order=share),)
+    return (Cell(say.DASH) if math.isnan(share) else Cell(say.percent(share), order=share),)
 
 
 def _worth_cells(scope: Scope, column: str) -> tuple[Cell, ...]:
@@ -358,8 +336,8 @@ def _worth_cells(scope: Scope, column: str) -> tuple[Cell, ...]:
         return ()
     found = next((one.in_company for one in every if one.name == column), None)
     if found is None or math.isnan(found.estimate):
-        return (Cell(DASH),)
-    return (Cell(percent_range(found), order=found.estimate),)
+        return (Cell(say.DASH),)
+    return (Cell(say.percent_range(found), order=found.estimate),)
 
 
 def interactions(scope: Scope) -> tuple[Block, ...]:
@@ -393,7 +371,7 @@ def _none(scope: Scope) -> tuple[str, ...]:
         return ()
     if len(scope.columns) < 2:
         return ("There is one column only, so that there is nothing to interact with.",)
-    rows, built = opened(scope.rows_seen), _built_interaction(scope)
+    rows, built = say.opened(scope.rows_seen), _built_interaction(scope)
     if built:
         return (
             f"{rows} do not show whether columns interact: {built} is part of a model on this "
@@ -414,20 +392,22 @@ def _built_interaction(scope: Scope) -> str:
 def interaction_verdict(scope: Scope, columns: tuple[str, ...]) -> tuple[Sentence, ...]:
     """Return the one verdict on columns that act together: what is claimed of them."""
     if len(columns) == 1:
-        return (f"Both come from the column {clean(columns[0])}, so that no interaction is meant.",)
+        return (
+            f"Both come from the column {say.clean(columns[0])}, so that no interaction is meant.",
+        )
     if len(columns) > 2:
         return _several(scope, columns)
     claim = interaction_claim(scope, columns)
     if claim is None or not is_claimed(claim):
         known = "" if claim is None else f" ({chance(claim)})"
-        rows = opened(scope.rows_seen)
-        return (f"{rows} do not show that {named(columns)} interact{known}.",)
-    first, other = map(clean, columns)
+        rows = say.opened(scope.rows_seen)
+        return (f"{rows} do not show that {say.named(columns)} interact{known}.",)
+    first, other = map(say.clean, columns)
     how = f"how {scope.outcome} changes with {first} {{}} on {other}."
     if claim.certain:
-        words = Strong(clean(claim.words))
+        words = Strong(say.clean(claim.words))
         return ((words, f", beyond doubt ({chance(claim)}):"), how.format("depends"))
-    suggestion = f"A suggestion, not certain: {clean(claim.words)} ({chance(claim)}):"
+    suggestion = f"A suggestion, not certain: {say.clean(claim.words)} ({chance(claim)}):"
     return (suggestion, how.format("may depend"))
 
 
@@ -439,8 +419,8 @@ def _several(scope: Scope, columns: tuple[str, ...]) -> tuple[Sentence, ...]:
     sure = [one for one in claims if one.certain]
     perhaps = [one for one in claims if is_claimed(one) and not one.certain]
     if not sure and not perhaps:
-        rows = opened(scope.rows_seen)
-        return (f"{rows} do not show that any two of {named(columns)} interact.",)
+        rows = say.opened(scope.rows_seen)
+        return (f"{rows} do not show that any two of {say.named(columns)} interact.",)
     return (
         f"Beyond doubt, {list_claims(sure)}." if sure else "",
         f"It is a suggestion, not certain, that {list_claims(perhaps)}." if perhaps else "",
@@ -454,5 +434,5 @@ def _gain(scope: Scope, found: InteractionFinding) -> tuple[str, ...]:
     sum_has = f"If their effects only added up, the model {scope.does(additive)}"
     if round(found.gain, 3) == 0:
         return (f"{sum_has}, as much as with the interaction.",)
-    own = percent(max(0.0, 1 - error)) if scope.numeric else percent(error)
+    own = say.percent(max(0.0, 1 - error)) if scope.numeric else say.percent(error)
     return (f"{sum_has}; with the interaction, {own}.",)

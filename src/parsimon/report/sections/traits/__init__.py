@@ -10,20 +10,9 @@ from parsimon.report.document import Block, KeyFigure, Section
 from parsimon.report.findings import ModelComparison
 from parsimon.report.findings.trait_findings import CALLED, Coefficient, TraitFindings
 from parsimon.report.sections import _page as page
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import figures, target_of
 from parsimon.report.sections._models import models_section, recommended_line
-from parsimon.report.sections._phrases import (
-    clean,
-    count,
-    decimal,
-    ends,
-    joined,
-    named,
-    opened,
-    p_value,
-    short,
-    signed,
-)
 from parsimon.report.sections.traits.ancestry import (
     ancestors_section,
     follows,
@@ -62,7 +51,7 @@ _NAMED = 4
 
 def _title(findings: TraitFindings) -> str:
     """Return the report's title."""
-    return f"What explains {target_of(findings)} in {clean(findings.table.name)}"
+    return f"What explains {target_of(findings)} in {say.clean(findings.table.name)}"
 
 
 def _facts(findings: TraitFindings) -> list[tuple[str, str]]:
@@ -72,7 +61,7 @@ def _facts(findings: TraitFindings) -> list[tuple[str, str]]:
         ("Species", fitted_species(table)),
         ("Tree", f"{table.n_tips:,} tips"),
         ("Features", f"{len(table.features):,}"),
-        ("Target", f"{clean(table.target)} ({target_range(table)})"),
+        ("Target", f"{say.clean(table.target)} ({target_range(table)})"),
         ("Model", CALLED[findings.model]),
         ("Folds", "none" if findings.error is None else f"{findings.error.n_folds}, whole clades"),
     ]
@@ -93,16 +82,16 @@ def _lead(findings: TraitFindings) -> tuple[Block, ...]:
 def _answer(findings: TraitFindings) -> str:
     """Return what explains the trait, as surely as that is known."""
     target, tree = target_of(findings), follows_tree(findings.signal)
-    sure = [clean(one.feature) for one in certain_features(findings)]
+    sure = [say.clean(one.feature) for one in certain_features(findings)]
     alike = f"relatives have similar values of {target}"
     if sure:
         verb = "explains" if len(sure) == 1 else "explain"
-        what = f"{joined(sure, _NAMED)} {verb} {target}"
+        what = f"{say.joined(sure, _NAMED)} {verb} {target}"
         return f"{what}, and {alike}." if tree else f"{what}."
     if not findings.table.features:
-        return f"{opened(alike)}." if tree else f"The tree does not surely explain {target}."
+        return f"{say.opened(alike)}." if tree else f"The tree does not surely explain {target}."
     if tree:
-        return f"{opened(alike)}; no feature surely explains more."
+        return f"{say.opened(alike)}; no feature surely explains more."
     return f"Nothing here surely explains {target}, neither a feature nor the tree."
 
 
@@ -126,9 +115,9 @@ def _certainties(findings: TraitFindings) -> Iterator[str]:
         yield signal_sentences(findings)[0]
     for one in certain_features(findings):
         yield (
-            f"{opened(clean(one.feature))} explains {target_of(findings)}: "
-            f"{signed(one.estimate.estimate)} for one standard deviation "
-            f"({ends(one.estimate)}; {p_value(one.adjusted_p_value)} by Holm's rule)."
+            f"{say.opened(say.clean(one.feature))} explains {target_of(findings)}: "
+            f"{say.signed(one.estimate.estimate)} for one standard deviation "
+            f"({say.ends(one.estimate)}; {say.p_value(one.adjusted_p_value)} by Holm's rule)."
         )
 
 
@@ -144,7 +133,7 @@ def _suggestions(findings: TraitFindings) -> Iterator[str]:
     ]
     perhaps = [name for name in names if name not in sure]
     if perhaps:
-        yield f"{opened(named(perhaps))} may explain {target_of(findings)} too."
+        yield f"{say.opened(say.named(perhaps))} may explain {target_of(findings)} too."
 
 
 def _doubts(findings: TraitFindings) -> Iterator[str]:
@@ -159,15 +148,16 @@ def _doubts(findings: TraitFindings) -> Iterator[str]:
         yield "A species without close relatives here is predicted less well than the others."
     lacking = findings.table.n_rows - findings.table.n_fitted
     if lacking:
-        yield f"{opened(count(lacking, 'row'))} of the table had no part in the regressions."
+        rows = say.opened(say.count(lacking, "row"))
+        yield f"{rows} of the table had no part in the regressions."
     yield page.NOT_A_CAUSE
 
 
 def _key_figures(findings: TraitFindings) -> Iterator[KeyFigure]:
     signal, target = findings.signal, target_of(findings)
     best = signal.pagel_lambda
-    range_ = f"{decimal(best.low, 2)} to {decimal(best.high, 2)}: {follows(signal)}"
-    yield KeyFigure(decimal(best.estimate, 2), "Pagel's lambda", range_)
+    range_ = f"{say.decimal(best.low, 2)} to {say.decimal(best.high, 2)}: {follows(signal)}"
+    yield KeyFigure(say.decimal(best.estimate, 2), "Pagel's lambda", range_)
     if findings.phyrvm is not None:
         kept, n = len(findings.phyrvm.weights), len(findings.table.features)
         yield KeyFigure(f"{kept} of {n}", "features kept", "by PhyRVM")
@@ -175,22 +165,22 @@ def _key_figures(findings: TraitFindings) -> Iterator[KeyFigure]:
     mean = None if findings.error is None else findings.error.of("mean")
     if own is not None and mean is not None:
         label = f"typical miss for new clades ({CALLED[findings.model]})"
-        detail = f"{ends(own.rmse)}; by the mean {short(mean.rmse.estimate)}"
-        yield KeyFigure(short(own.rmse.estimate), label, detail)
+        detail = f"{say.ends(own.rmse)}; by the mean {say.short(mean.rmse.estimate)}"
+        yield KeyFigure(say.short(own.rmse.estimate), label, detail)
     root = next((one for one in findings.root if one.way == "lambda"), None)
     if root is not None:
         label = f"{target} of the last common ancestor"
-        yield KeyFigure(short(root.value.estimate), label, ends(root.value))
+        yield KeyFigure(say.short(root.value.estimate), label, say.ends(root.value))
 
 
 def _summary(findings: TraitFindings) -> tuple[str, ...]:
     """Return the report in a few plain sentences."""
     table = findings.table
-    tip = f"column {clean(table.tip)}" if table.tip else "the index"
+    tip = f"column {say.clean(table.tip)}" if table.tip else "the index"
     lines = [
         _answer(findings),
         f"{species_sentence(findings)} Tips by {tip}, "
-        f"{count(len(table.features), 'feature')}, target {target_of(findings)}.",
+        f"{say.count(len(table.features), 'feature')}, target {target_of(findings)}.",
         " ".join(signal_sentences(findings)[:1]),
     ]
     if findings.phyrvm is not None:
@@ -199,10 +189,10 @@ def _summary(findings: TraitFindings) -> tuple[str, ...]:
     lines += [sentence for sentence in error_sentences(findings) if sentence]
     lines += filter(None, [recommended_line(findings.comparison, _guess_miss(findings))])
     lines += root_sentences(findings)
-    return (*lines, *_predicted(findings))
+    return (*lines, *_tell_predicted(findings))
 
 
-def _predicted(findings: TraitFindings) -> tuple[str, ...]:
+def _tell_predicted(findings: TraitFindings) -> tuple[str, ...]:
     n, lacking = len(findings.predictions), findings.table.n_unpredictable
     if not n + lacking:
         return ()
@@ -218,7 +208,7 @@ def _guess_miss(findings: TraitFindings) -> float:
     return math.nan if guess is None else guess.rmse.estimate
 
 
-def _saved(findings: TraitFindings, found: ModelComparison) -> str:
+def _tell_saved(findings: TraitFindings, found: ModelComparison) -> str:
     """Say which model the file holds, where it is not the one that the page describes."""
     name, leading = found.recommended.name, CALLED[findings.model]
     said = "All got the same features; rivals and guessing know no tree."
@@ -240,7 +230,7 @@ def _sections(findings: TraitFindings) -> Iterator[Section]:
         yield models_section(
             findings,
             findings.comparison,
-            (_saved(findings, findings.comparison),),
+            (_tell_saved(findings, findings.comparison),),
             _guess_miss(findings),
         )
     yield ancestors_section(findings)

@@ -1,5 +1,7 @@
 """What the tree says: how strongly the target follows it, and what the ancestors had."""
 
+import math
+
 from parsimon.report.document import Block, Cell, Heading, Section, Table
 from parsimon.report.findings import Interval
 from parsimon.report.findings.trait_findings import (
@@ -22,7 +24,6 @@ from parsimon.report.sections._blocks import (
     target_of,
     value_cell,
 )
-from parsimon.report.sections._blocks import note as set_apart
 from parsimon.report.sections._phrases import clean, count, decimal, p_value, short, within
 
 _SURE = 0.05
@@ -85,13 +86,19 @@ def signal_section(findings: TraitFindings) -> Section:
     target, signal = target_of(findings), findings.signal
     blocks: list[Block] = [
         paragraph(*signal_sentences(findings)),
-        paragraph(*_reading(findings)),
+        paragraph(
+            "Pagel's lambda is 0 if relatives are no more alike than others, and 1 if they are as "
+            "alike as Brownian motion along the branches makes them.",
+            "Blomberg's K is 1 on average under Brownian motion; it is less if relatives are less "
+            "alike than that, and greater if they are more.",
+            refer_to_figure(findings, "lambda", "shows how well each lambda explains the species"),
+        ),
         _table(findings),
         *figures(findings, "lambda"),
     ]
     if signal.n_species < _FEW:
         blocks.append(
-            set_apart(
+            note(
                 "caution",
                 f"{count(signal.n_species, 'species', 'species')} are few: lambda and K can hardly "
                 "separate a weak signal from none, and a lambda at the end of its range says "
@@ -152,31 +159,17 @@ def _table(findings: TraitFindings) -> Table:
         rows=(
             (
                 Cell("Pagel's lambda"),
-                number_cell(best.estimate, 3),
-                number_cell(best.low, 3),
-                number_cell(best.high, 3),
+                *(number_cell(value, 3) for value in (best.estimate, best.low, best.high)),
                 p_cell(signal.lambda_p_value),
             ),
             (
                 Cell("Blomberg's K"),
-                number_cell(signal.K, 3),
-                number_cell(float("nan")),
-                number_cell(float("nan")),
+                *(number_cell(value, 3) for value in (signal.K, math.nan, math.nan)),
                 p_cell(signal.K_p_value),
             ),
         ),
         note="Lambda is tested by its likelihood ratio, K by "
         f"{count(signal.n_permutations, 'permutation')} of the species.",
-    )
-
-
-def _reading(findings: TraitFindings) -> tuple[Sentence, ...]:
-    return (
-        "Pagel's lambda is 0 if relatives are no more alike than others, and 1 if they are as "
-        "alike as Brownian motion along the branches makes them.",
-        "Blomberg's K is 1 on average under Brownian motion; it is less if relatives are less "
-        "alike than that, and greater if they are more.",
-        refer_to_figure(findings, "lambda", "shows how well each lambda explains the species"),
     )
 
 
@@ -214,13 +207,7 @@ def ancestors_section(findings: TraitFindings) -> Section:
         _node_table(findings),
     ]
     if findings.signal.pagel_lambda.estimate < _NO_TREE:
-        blocks.insert(
-            1,
-            note(
-                "caution",
-                _near_zero(findings.signal.pagel_lambda),
-            ),
-        )
+        blocks.insert(1, note("caution", _near_zero(findings.signal.pagel_lambda)))
     return Section("ancestors", "Ancestors", tuple(blocks))
 
 
@@ -237,21 +224,20 @@ def _near_zero(best: Interval) -> str:
 
 
 def _way(findings: TraitFindings, way: str) -> RootFinding | None:
-    return next((one for one in findings.root if one.way == way), None)
+    return next((root for root in findings.root if root.way == way), None)
 
 
 def _spread(findings: TraitFindings) -> tuple[str, ...]:
     table, root = findings.table, _way(findings, "lambda")
     if root is None:
         return ()
-    width = root.value.high - root.value.low
-    spread = table.target_maximum - table.target_minimum
-    if width > 0.5 * spread:
-        return (
-            "The interval is wide beside the species themselves, which go from "
-            f"{short(table.target_minimum)} to {short(table.target_maximum)}.",
-        )
-    return ()
+    low, high = table.target_minimum, table.target_maximum
+    if root.value.high - root.value.low <= 0.5 * (high - low):
+        return ()
+    return (
+        "The interval is wide beside the species themselves, which go from "
+        f"{short(low)} to {short(high)}.",
+    )
 
 
 def _root_table(findings: TraitFindings) -> Table:
@@ -270,8 +256,8 @@ def _root_table(findings: TraitFindings) -> Table:
             Heading("Interval", numeric=True, help="95 %."),
         ),
         rows=tuple(
-            (Cell(said[one.way]), value_cell(one.value.estimate), ends_cell(one.value))
-            for one in findings.root
+            (Cell(said[root.way]), value_cell(root.value.estimate), ends_cell(root.value))
+            for root in findings.root
         ),
     )
 
@@ -292,13 +278,13 @@ def _ways_sentences(findings: TraitFindings) -> tuple[Sentence, ...]:
 
 
 def _node_table(findings: TraitFindings) -> Table:
-    nodes = sorted(findings.ancestors, key=lambda one: -one.n_tips)
-    named = [one for one in nodes if one.name and not _is_number(one.name)]
-    chosen = [one for one in nodes if one.node == 0]
-    chosen += [one for one in named if one.node != 0][: _MOST_NODES - 1]
-    others = [one for one in nodes if one not in chosen]
+    nodes = sorted(findings.ancestors, key=lambda node: -node.n_tips)
+    named = [node for node in nodes if node.name and not _is_number(node.name)]
+    chosen = [node for node in nodes if node.node == 0]
+    chosen += [node for node in named if node.node != 0][: _MOST_NODES - 1]
+    others = [node for node in nodes if node not in chosen]
     chosen += others[: _MOST_NODES - len(chosen)]
-    chosen.sort(key=lambda one: (one.node != 0, -one.n_tips, one.node))
+    chosen.sort(key=lambda node: (node.node != 0, -node.n_tips, node.node))
     return Table(
         anchor="table-nodes",
         caption="The root, and ancestors of named or large clades.",
@@ -309,22 +295,22 @@ def _node_table(findings: TraitFindings) -> Table:
             Heading(target_of(findings), numeric=True),
             Heading("Interval", numeric=True, help="95 %."),
         ),
-        rows=tuple(_row(one) for one in chosen),
+        rows=tuple(_row(node) for node in chosen),
         note=f"The findings as data (--json) have all {len(nodes):,} ancestors."
         if len(nodes) > len(chosen)
         else "",
     )
 
 
-def _row(one: Ancestor) -> tuple[Cell, ...]:
-    pair = f"{clean(one.first)} and {clean(one.last)}"
-    name = pair if not one.name or _is_number(one.name) else clean(one.name)
+def _row(node: Ancestor) -> tuple[Cell, ...]:
+    pair = f"{clean(node.first)} and {clean(node.last)}"
+    name = pair if not node.name or _is_number(node.name) else clean(node.name)
     return (
-        Cell("all species (the root)" if one.node == 0 else name),
-        count_cell(one.n_tips),
-        value_cell(one.depth),
-        value_cell(one.value.estimate),
-        ends_cell(one.value),
+        Cell("all species (the root)" if node.node == 0 else name),
+        count_cell(node.n_tips),
+        value_cell(node.depth),
+        value_cell(node.value.estimate),
+        ends_cell(node.value),
     )
 
 

@@ -11,6 +11,7 @@ from parsimon.report.findings.trait_findings import (
     Judged,
     TraitFindings,
 )
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import (
     Sentence,
     bullets,
@@ -21,20 +22,6 @@ from parsimon.report.sections._blocks import (
     share_cell,
     target_of,
     value_cell,
-)
-from parsimon.report.sections._phrases import (
-    DASH,
-    NARROW,
-    clean,
-    count,
-    ends,
-    joined,
-    opened,
-    percent,
-    percent_cell,
-    short,
-    spelled,
-    within,
 )
 
 # Below this share of the error a difference is rounding; below this lambda the tree is not used.
@@ -52,9 +39,9 @@ def error_sentences(findings: TraitFindings) -> tuple[str, ...]:
     if own is None or baseline is None or beside is None:
         return ()
     return (
-        f"For species of a clade that was not seen, {_called(findings)} is off by "
-        f"{within(own.rmse)}, as a root mean square; the mean of the other species is off by "
-        f"{short(baseline.rmse.estimate)}.",
+        f"For species of a clade that was not seen, {SPOKEN[findings.model]} is off by "
+        f"{say.within(own.rmse)}, as a root mean square; the mean of the other species is off by "
+        f"{say.short(baseline.rmse.estimate)}.",
         _better(findings, own, baseline),
         _smallest(findings, error),
         _leak(findings, error, beside),
@@ -88,28 +75,25 @@ def error_section(findings: TraitFindings) -> Section:
     error = findings.error
     if error is None:
         return Section("error", title, (note("caution", no_error(findings)),))
+    models = [judged.model for judged in error.clades]
+    meanings = [f"{say.opened(CALLED[model])}: {MEANING[model]}." for model in models]
     blocks: list[Block] = [
         paragraph(*_how(findings, error)),
         paragraph(*error_sentences(findings)),
         *figures(findings, "errors"),
         _table(findings, error),
-        paragraph(*_compared(findings, error), *_covered(findings, error)),
-        bullets(*_meanings(error)),
+        paragraph(*_compare(findings, error), *_judge_coverage(findings, error)),
+        bullets(*meanings),
         note("caution", _caution(findings, error)),
         *figures(findings, "predicted"),
     ]
     return Section("error", title, tuple(blocks))
 
 
-def _called(findings: TraitFindings) -> str:
-    return SPOKEN[findings.model]
-
-
 def _how(findings: TraitFindings, error: CladeError) -> tuple[Sentence, ...]:
-    n = findings.table.n_fitted
     return (
-        f"The tree was cut into clades, and the {n:,} species into {spelled(error.n_folds)} folds "
-        "of whole clades.",
+        f"The tree was cut into clades, and the {findings.table.n_fitted:,} species into "
+        f"{say.spelled(error.n_folds)} folds of whole clades.",
         "Each fold was predicted by models fitted to the others, so that none of these clades was "
         "ever on both sides.",
         (Reference("table-errors"), " has the errors; beside them are those of random folds."),
@@ -119,32 +103,32 @@ def _how(findings: TraitFindings, error: CladeError) -> tuple[Sentence, ...]:
 def _better(findings: TraitFindings, own: Judged, baseline: Judged) -> str:
     gap = baseline.difference
     if own.explained <= 0:
-        return f"{opened(_called(findings))} does no better than that mean."
-    said = f"That removes {percent(own.explained)} of the mean's squared error"
+        return f"{say.opened(SPOKEN[findings.model])} does no better than that mean."
+    said = f"That removes {say.percent(own.explained)} of the mean's squared error"
     if gap is not None and gap.low <= 0:
-        return f"{said}, but the gain is not sure: the errors differ by {ends(gap)}."
+        return f"{said}, but the gain is not sure: the errors differ by {say.ends(gap)}."
     return f"{said}."
 
 
 def _smallest(findings: TraitFindings, error: CladeError) -> str:
     """Say which model has the smallest error, if it is not the one that leads."""
-    best = min(error.clades, key=lambda one: one.rmse.estimate)
+    best = min(error.clades, key=lambda judged: judged.rmse.estimate)
     own = error.of(findings.model)
     # That the mean is better has been said.
     if best.model in (findings.model, "mean") or best.difference is None or own is None:
         return ""
-    if _same(best, own) or short(best.rmse.estimate) == short(own.rmse.estimate):
+    if _same(best, own) or say.short(best.rmse.estimate) == say.short(own.rmse.estimate):
         return ""
     clear = "clearly less" if best.difference.high < 0 else "not clearly less"
     return (
-        f"The smallest error, {short(best.rmse.estimate)}, is that of {SPOKEN[best.model]}: "
-        f"{clear} (difference {ends(best.difference)})."
+        f"The smallest error, {say.short(best.rmse.estimate)}, is that of {SPOKEN[best.model]}: "
+        f"{clear} (difference {say.ends(best.difference)})."
     )
 
 
-def _same(one: Judged, own: Judged) -> bool:
+def _same(judged: Judged, own: Judged) -> bool:
     """Return whether two errors differ by what arithmetic makes of the same predictions."""
-    gap = one.difference
+    gap = judged.difference
     least = _ROUNDING * own.rmse.estimate
     return gap is not None and max(abs(gap.low), abs(gap.high), abs(gap.estimate)) < least
 
@@ -164,7 +148,7 @@ def _lambda(findings: TraitFindings) -> float:
 
 
 def _leak(findings: TraitFindings, error: CladeError, beside: Judged) -> str:
-    value = short(beside.rmse.estimate)
+    value = say.short(beside.rmse.estimate)
     if _leaks(findings, error):
         return (
             f"Random folds would have said {value}, which is too good for a new clade: they leak "
@@ -174,26 +158,29 @@ def _leak(findings: TraitFindings, error: CladeError, beside: Judged) -> str:
         return f"Random folds say {value}, which is less, though lambda is near zero."
     return (
         f"Random folds say {value}; that they leak through the tree is not sure: the errors differ "
-        f"by {ends(error.leak)}."
+        f"by {say.ends(error.leak)}."
     )
 
 
 def _caution(findings: TraitFindings, error: CladeError) -> str:
+    leak = "can leak through the tree, though here that is not sure"
     if _leaks(findings, error):
-        return (
-            "Random folds leak through the tree: they leave close relatives of a species among "
-            "those that were fitted. For a species of a clade that is not in the table, trust the "
-            "errors of unseen clades."
+        leak = (
+            "leak through the tree: they leave close relatives of a species among those that were "
+            "fitted"
         )
     return (
-        "Random folds can leak through the tree, though here that is not sure. For a species of a "
-        "clade that is not in the table, trust the errors of unseen clades."
+        f"Random folds {leak}. For a species of a clade that is not in the table, trust the errors "
+        "of unseen clades."
     )
 
 
 def _table(findings: TraitFindings, error: CladeError) -> Table:
-    order = sorted(error.clades, key=lambda one: one.rmse.estimate)
-    rows = tuple(_row(findings, error, one) for one in order)
+    order = sorted(error.clades, key=lambda judged: judged.rmse.estimate)
+    not_judged = " ".join(
+        f"{say.opened(CALLED[model])} could not be judged: {reason}"
+        for model, reason in error.failures
+    )
     return Table(
         anchor="table-errors",
         caption=f"Errors of {target_of(findings)} for species that were not fitted, the smallest "
@@ -206,88 +193,73 @@ def _table(findings: TraitFindings, error: CladeError) -> Table:
             Heading(
                 "Difference",
                 numeric=True,
-                help=f"RMSE minus that of {_called(findings)}, same folds; 95 % intervals, for "
-                "models other than the mean all together.",
+                help=f"RMSE minus that of {SPOKEN[findings.model]}, same folds; 95 % intervals, "
+                "for models other than the mean all together.",
             ),
             Heading("Coverage", numeric=True, help="Species inside their 95 % intervals."),
             Heading("Random RMSE", numeric=True, help="With random folds, which can leak."),
         ),
-        rows=rows,
-        emphasised=tuple(place for place, one in enumerate(order) if one.model == "mean"),
-        note=_failures(error),
+        rows=tuple(_row(findings, error, judged) for judged in order),
+        emphasised=tuple(place for place, judged in enumerate(order) if judged.model == "mean"),
+        note=not_judged,
     )
 
 
-def _row(findings: TraitFindings, error: CladeError, one: Judged) -> tuple[Cell, ...]:
-    beside = error.of(one.model, random=True)
+def _row(findings: TraitFindings, error: CladeError, judged: Judged) -> tuple[Cell, ...]:
+    own, beside = error.of(findings.model), error.of(judged.model, random=True)
+    difference = Cell(say.DASH)
+    if judged.difference is not None and own is not None:
+        difference = Cell("0", order=0.0) if _same(judged, own) else ends_cell(judged.difference)
     return (
-        Cell(CALLED[one.model], strong=one.model == findings.model),
-        value_cell(one.rmse.estimate),
-        ends_cell(one.rmse),
-        share_cell(one.explained),
-        _difference_cell(findings, error, one),
-        Cell(DASH) if math.isnan(one.coverage) else Cell(percent_cell(one.coverage), one.coverage),
-        Cell(DASH) if beside is None else value_cell(beside.rmse.estimate),
+        Cell(CALLED[judged.model], strong=judged.model == findings.model),
+        value_cell(judged.rmse.estimate),
+        ends_cell(judged.rmse),
+        share_cell(judged.explained),
+        difference,
+        Cell(say.DASH)
+        if math.isnan(judged.coverage)
+        else Cell(say.percent_cell(judged.coverage), judged.coverage),
+        Cell(say.DASH) if beside is None else value_cell(beside.rmse.estimate),
     )
 
 
-def _difference_cell(findings: TraitFindings, error: CladeError, one: Judged) -> Cell:
-    own = error.of(findings.model)
-    if one.difference is None or own is None:
-        return Cell(DASH)
-    return Cell("0", order=0.0) if _same(one, own) else ends_cell(one.difference)
-
-
-def _failures(error: CladeError) -> str:
-    return " ".join(
-        f"{opened(CALLED[model])} could not be judged: {reason}" for model, reason in error.failures
-    )
-
-
-def _compared(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
+def _compare(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
     """Say which models are clearly worse or better than the one that leads."""
     lead = error.of(findings.model)
     if lead is None:
         return ()
     groups: dict[str, list[Judged]] = {"same": [], "better": [], "worse": [], "open": []}
-    for one in error.clades:
-        gap = one.difference
-        if gap is None or one.model == "mean":
+    for judged in error.clades:
+        gap = judged.difference
+        if gap is None or judged.model == "mean":
             continue
         # What differs by rounding alone is not tested.
         sure = "better" if gap.high < 0 else "worse" if gap.low > 0 else "open"
-        groups["same" if _same(one, lead) else sure].append(one)
-    own = _called(findings)
-    said = {
-        "same": ("makes", f"the same errors as {own}."),
-        "better": ("is", f"clearly better than {own}."),
-        "worse": ("is", f"clearly worse than {own}."),
-        "open": ("is", f"not clearly better or worse than {own}."),
+        groups["same" if _same(judged, lead) else sure].append(judged)
+    own = SPOKEN[findings.model]
+    does = {
+        "same": "[makes|make] the same errors as",
+        "better": "[is|are] clearly better than",
+        "worse": "[is|are] clearly worse than",
+        "open": "[is|are] not clearly better or worse than",
     }
-    return tuple(
-        _about(models, *said[group]) for group, models in groups.items() if models
-    ) + _together(groups)
+    said = []
+    for group, models in groups.items():
+        if models:
+            names = say.opened(say.joined([SPOKEN[judged.model] for judged in models]))
+            said.append(f"{names} {say.inflect(does[group], len(models))} {own}.")
+    if groups["better"] or groups["worse"]:
+        said.append("This allows for the number of models compared (Bonferroni).")
+    return tuple(said)
 
 
-def _about(models: list[Judged], verb: str, rest: str) -> str:
-    names = joined([SPOKEN[one.model] for one in models])
-    many = {"is": "are", "makes": "make"}
-    return f"{opened(names)} {verb if len(models) == 1 else many[verb]} {rest}"
-
-
-def _together(groups: dict[str, list[Judged]]) -> tuple[str, ...]:
-    if not (groups["better"] or groups["worse"]):
-        return ()
-    return ("This allows for the number of models compared (Bonferroni).",)
-
-
-def _covered(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
+def _judge_coverage(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
     own = error.of(findings.model)
     if own is None or math.isnan(own.coverage):
         return ()
     said = (
-        f"Of the 95{NARROW}% intervals of {_called(findings)} for unseen clades, "
-        f"{percent(own.coverage)} hold the true value"
+        f"Of the 95{say.NARROW}% intervals of {SPOKEN[findings.model]} for unseen clades, "
+        f"{say.percent(own.coverage)} hold the true value"
     )
     from scipy.stats import binom
 
@@ -296,10 +268,6 @@ def _covered(findings: TraitFindings, error: CladeError) -> tuple[str, ...]:
     if binom.cdf(round(own.coverage * n), n, 0.95) < _RARE:
         return (f"{said}: they are too narrow for a new clade.",)
     return (f"{said}.",)
-
-
-def _meanings(error: CladeError) -> tuple[str, ...]:
-    return tuple(f"{opened(CALLED[one.model])}: {MEANING[one.model]}." for one in error.clades)
 
 
 _MOST_ROWS = 40
@@ -323,14 +291,15 @@ def _which(findings: TraitFindings) -> tuple[str, ...]:
     n, lacking = len(findings.predictions), findings.table.n_unpredictable
     every = n + lacking
     have = f"{'has' if every == 1 else 'have'} no {target_of(findings)}"
-    first = f"{count(every, 'species', 'species')} of the table {have}"
+    first = f"{say.count(every, 'species', 'species')} of the table {have}"
     known = "predicted from what is known about it and its relatives."
     if not lacking:
         return (f"{first}; {'it' if n == 1 else 'each'} is {known}",)
     too = f"{'lacks' if lacking == 1 else 'lack'} features too and"
     return (
-        f"{first}. {opened(spelled(n))} {'is' if n == 1 else 'are each'} {known}",
-        f"{opened(spelled(lacking))} {too} {'is' if lacking == 1 else 'are'} not predicted.",
+        f"{first}. {say.opened(say.spelled(n))} {'is' if n == 1 else 'are each'} {known}",
+        f"{say.opened(say.spelled(lacking))} {too} {'is' if lacking == 1 else 'are'} not "
+        "predicted.",
     )
 
 
@@ -339,7 +308,7 @@ def _predicted_species(findings: TraitFindings) -> Table:
     species = findings.predictions[:_MOST_ROWS]
     more = len(findings.predictions) - len(species)
     further = (
-        f"{count(more, 'further species', 'further species')} in the findings as data (--json)."
+        f"{say.count(more, 'further species', 'further species')} in the findings as data (--json)."
     )
     return Table(
         anchor="table-predictions",
@@ -351,8 +320,8 @@ def _predicted_species(findings: TraitFindings) -> Table:
             Heading("Interval", numeric=True, help="95 %."),
         ),
         rows=tuple(
-            (Cell(clean(one.tip)), value_cell(one.predicted.estimate), ends_cell(one.predicted))
-            for one in species
+            (Cell(say.clean(tip.tip)), value_cell(tip.predicted.estimate), ends_cell(tip.predicted))
+            for tip in species
         ),
         note=further if more else "",
     )

@@ -9,6 +9,7 @@ from parsimon.report.findings.trait_findings import (
     TraitFindings,
     Weight,
 )
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import (
     Sentence,
     count_cell,
@@ -21,20 +22,6 @@ from parsimon.report.sections._blocks import (
     value_cell,
 )
 from parsimon.report.sections._blocks import note as set_apart
-from parsimon.report.sections._phrases import (
-    DASH,
-    clean,
-    count,
-    decimal,
-    joined,
-    named,
-    p_value,
-    percent,
-    percent_cell,
-    signed,
-    spelled,
-    within,
-)
 
 _SURE = 0.05
 _NAMED = 3
@@ -53,7 +40,12 @@ def features_section(findings: TraitFindings) -> Section:
         *(set_apart("caution", said) for said in cautions if said),
         *figures(findings, "features"),
         _coefficients(findings),
-        paragraph(*_reading(findings)),
+        paragraph(
+            refer_to_figure(findings, "features", "shows the weights"),
+            "Features that go together can stand in for one another: that one is not kept does not "
+            f"mean that it has nothing to do with {target_of(findings)}, and none of this says "
+            "what causes what.",
+        ),
     ]
     return Section(
         "features",
@@ -69,8 +61,8 @@ def too_many_sentence(findings: TraitFindings) -> str:
     if kept is None or len(kept.weights) <= _MOST_SHARE * n or len(kept.weights) < _FEW:
         return ""
     return (
-        f"PhyRVM keeps {count(len(kept.weights), 'feature')} for {n:,} species: so many may follow "
-        "chance, those of little relevance above all. Trust the error of unseen clades."
+        f"PhyRVM keeps {say.count(len(kept.weights), 'feature')} for {n:,} species: so many may "
+        "follow chance, those of little relevance above all. Trust the error of unseen clades."
     )
 
 
@@ -79,12 +71,13 @@ def alike_sentence(findings: TraitFindings) -> str:
     alike = findings.table.alike
     if not alike:
         return ""
-    are = f"is nearly a linear function of {target_of(findings)}. Is it"
-    if len(alike) > 1:
-        are = f"are nearly linear functions of {target_of(findings)}. Are they"
-    return (
-        f"{named(alike)} {are} another form of it, or measured with it? Then leave "
-        f"{'it' if len(alike) == 1 else 'them'} out (--drop), or nothing is explained."
+    return say.inflect(
+        "{names} [is nearly a linear function|are nearly linear functions] of {target}. [Is it|Are "
+        "they] another form of it, or measured with it? Then leave [it|them] out (--drop), or "
+        "nothing is explained.",
+        len(alike),
+        names=say.named(alike),
+        target=target_of(findings),
     )
 
 
@@ -93,7 +86,7 @@ def kept_in_every_fold(findings: TraitFindings) -> tuple[str, ...]:
     if findings.phyrvm is None:
         return ()
     k = _counted_folds(findings)
-    return tuple(one.feature for one in findings.phyrvm.weights if one.n_kept >= k)
+    return tuple(weight.feature for weight in findings.phyrvm.weights if weight.n_kept >= k)
 
 
 def sparse_sentences(findings: TraitFindings) -> tuple[str, ...]:
@@ -103,13 +96,13 @@ def sparse_sentences(findings: TraitFindings) -> tuple[str, ...]:
         return ()
     if not found.weights:
         return (
-            f"PhyRVM keeps none of the {spelled(n, 'feature')}: that any of them adds something "
-            "these species do not show."
+            f"PhyRVM keeps none of the {say.spelled(n, 'feature')}: that any of them adds "
+            "something these species do not show."
             if n > 1
             else "PhyRVM does not keep the only feature: that it adds something these species do "
             "not show.",
         )
-    return (_kept(found, n), _steady(findings, found))
+    return (_tell_kept(found, n), _tell_steady(findings, found))
 
 
 def squares_sentences(findings: TraitFindings) -> tuple[str, ...]:
@@ -117,54 +110,47 @@ def squares_sentences(findings: TraitFindings) -> tuple[str, ...]:
     found = findings.pgls
     if found is None:
         return (f"PGLS could not be fitted: {findings.pgls_failure}",)
-    sure = [one for one in found.coefficients if one.adjusted_p_value < _SURE]
+    sure = [term for term in found.coefficients if term.adjusted_p_value < _SURE]
     n = len(found.coefficients)
     if n == 1:
-        (one,) = found.coefficients
+        (term,) = found.coefficients
         weight = "a clear weight" if sure else "no clear weight"
         return (
-            f"PGLS gives {clean(one.feature)} {weight}: {within(one.estimate)} for one standard "
-            f"deviation ({p_value(one.p_value)}).",
+            f"PGLS gives {say.clean(term.feature)} {weight}: {say.within(term.estimate)} for one "
+            f"standard deviation ({say.p_value(term.p_value)}).",
         )
     if not sure:
         return (
             f"PGLS finds no feature that is clear of zero once all {n} are allowed for "
             "(p below 0.05 by Holm's rule).",
         )
-    names = joined([_with_sign(one) for one in _by_size(sure)], _NAMED + 3)
-    are = "is" if len(sure) == 1 else "are"
+    largest = sorted(sure, key=lambda term: -abs(term.t))
+    signs = [
+        f"{say.clean(term.feature)} ({say.signed(term.estimate.estimate)})" for term in largest
+    ]
+    names, are = say.joined(signs, _NAMED + 3), "is" if len(sure) == 1 else "are"
     return (
-        f"In PGLS {spelled(len(sure))} of {spelled(n, 'feature')} {are} clear of zero (p below "
-        f"0.05 by Holm's rule): {names}.",
+        f"In PGLS {say.spelled(len(sure))} of {say.spelled(n, 'feature')} {are} clear of zero (p "
+        f"below 0.05 by Holm's rule): {names}.",
     )
 
 
-def _kept(found: PhyRvmFinding, n: int) -> str:
+def _tell_kept(found: PhyRvmFinding, n: int) -> str:
     m = len(found.weights)
-    names = joined([_weighted(one) for one in found.weights[:_NAMED]])
+    first = found.weights[:_NAMED]
+    names = say.joined(
+        [f"{say.clean(weight.feature)} ({say.signed(weight.weight.estimate)})" for weight in first]
+    )
     if n == 1:
         return f"PhyRVM keeps the only feature: {names} for one standard deviation."
-    part = f"{spelled(m)} of the {spelled(n, 'feature')}"
+    part = f"{say.spelled(m)} of the {say.spelled(n, 'feature')}"
     if m == n:
-        part = f"all {spelled(n, 'feature')}" if n > 2 else "both features"
-    if m <= _NAMED:
-        return f"PhyRVM keeps {part}: {names} for one standard deviation."
-    return f"PhyRVM keeps {part}, first of all {names} for one standard deviation."
+        part = f"all {say.spelled(n, 'feature')}" if n > 2 else "both features"
+    link = ":" if m <= _NAMED else ", first of all"
+    return f"PhyRVM keeps {part}{link} {names} for one standard deviation."
 
 
-def _weighted(one: Weight) -> str:
-    return f"{clean(one.feature)} ({signed(one.weight.estimate)})"
-
-
-def _with_sign(one: Coefficient) -> str:
-    return f"{clean(one.feature)} ({signed(one.estimate.estimate)})"
-
-
-def _by_size(found: list[Coefficient]) -> list[Coefficient]:
-    return sorted(found, key=lambda one: -abs(one.t))
-
-
-def _steady(findings: TraitFindings, found: PhyRvmFinding) -> str:
+def _tell_steady(findings: TraitFindings, found: PhyRvmFinding) -> str:
     """Say which features are kept whatever fold is left out."""
     if findings.error is None:
         return ""
@@ -172,20 +158,22 @@ def _steady(findings: TraitFindings, found: PhyRvmFinding) -> str:
     if not k:
         which = "it is" if len(found.weights) == 1 else "they are"
         return f"How steadily {which} kept is not known: PhyRVM could not be fitted in each fold."
-    always = [one.feature for one in found.weights if one.n_kept == k]
+    always = [weight.feature for weight in found.weights if weight.n_kept == k]
     if len(found.weights) == 1 and not always:
-        (one,) = found.weights
-        return f"It is kept in {spelled(one.n_kept)} of {spelled(k)} folds of whole clades."
+        (weight,) = found.weights
+        return (
+            f"It is kept in {say.spelled(weight.n_kept)} of {say.spelled(k)} folds of whole clades."
+        )
     if not always:
         return (
-            f"None of them is kept in all {spelled(k)} folds: the choice depends on which fold is "
-            "left out."
+            f"None of them is kept in all {say.spelled(k)} folds: the choice depends on which fold "
+            "is left out."
         )
     if len(always) == len(found.weights):
         which = {1: "It is", 2: "Both are"}.get(len(always), "All of them are")
         return f"{which} kept whichever fold of clades is left out."
     are = "is" if len(always) == 1 else "are"
-    return f"Whichever fold of clades is left out, {named(always)} {are} kept."
+    return f"Whichever fold of clades is left out, {say.named(always)} {are} kept."
 
 
 def _counted_folds(findings: TraitFindings) -> int:
@@ -195,11 +183,13 @@ def _counted_folds(findings: TraitFindings) -> int:
 
 
 def _coefficients(findings: TraitFindings) -> Table:
-    kept = {} if findings.phyrvm is None else {one.feature: one for one in findings.phyrvm.weights}
-    squares = (
-        {} if findings.pgls is None else {one.feature: one for one in findings.pgls.coefficients}
+    kept = (
+        {} if findings.phyrvm is None else {term.feature: term for term in findings.phyrvm.weights}
     )
-    names = [*kept, *(one.name for one in findings.table.features if one.name not in kept)]
+    squares = (
+        {} if findings.pgls is None else {term.feature: term for term in findings.pgls.coefficients}
+    )
+    names = [*kept, *(term.name for term in findings.table.features if term.name not in kept)]
     folds = _counted_folds(findings)
     headings = [
         Heading("Feature"),
@@ -217,7 +207,7 @@ def _coefficients(findings: TraitFindings) -> Table:
     ]
     rows = tuple(
         (
-            Cell(clean(name), strong=name in kept),
+            Cell(say.clean(name), strong=name in kept),
             *_weight_cells(kept.get(name), folds),
             *_square_cells(squares.get(name)),
         )
@@ -229,13 +219,13 @@ def _coefficients(findings: TraitFindings) -> Table:
         caption="The features in PhyRVM and in PGLS, for one standard deviation of each.",
         headings=tuple(headings),
         rows=rows,
-        note=f"{count(more, 'further feature')}, none of them kept, not shown." if more else "",
+        note=f"{say.count(more, 'further feature')}, none of them kept, not shown." if more else "",
     )
 
 
 def _weight_cells(found: Weight | None, folds: int) -> tuple[Cell, ...]:
     if found is None:
-        return (Cell(DASH),) * (5 if folds else 4)
+        return (Cell(say.DASH),) * (5 if folds else 4)
     return (
         value_cell(found.weight.estimate),
         value_cell(found.deviation),
@@ -247,7 +237,7 @@ def _weight_cells(found: Weight | None, folds: int) -> tuple[Cell, ...]:
 
 def _square_cells(found: Coefficient | None) -> tuple[Cell, ...]:
     if found is None:
-        return (Cell(DASH),) * 4
+        return (Cell(say.DASH),) * 4
     return (
         value_cell(found.estimate.estimate),
         value_cell(found.standard_error),
@@ -256,22 +246,17 @@ def _square_cells(found: Coefficient | None) -> tuple[Cell, ...]:
     )
 
 
-def _reading(findings: TraitFindings) -> tuple[Sentence, ...]:
-    related = "Features that go together can stand in for one another"
-    return (
-        refer_to_figure(findings, "features", "shows the weights"),
-        f"{related}: that one is not kept does not mean that it has nothing to do with "
-        f"{target_of(findings)}, and none of this says what causes what.",
-    )
-
-
 def _side_by_side(findings: TraitFindings) -> Section:
-    rows = [row for row in (_phyrvm_row(findings.phyrvm), _pgls_row(findings.pgls)) if row]
+    rows = []
+    if findings.phyrvm is not None:
+        rows.append(_phyrvm_row(findings.phyrvm))
+    if findings.pgls is not None:
+        rows.append(_pgls_row(findings.pgls))
     blocks: list[Block] = [
         Table(
-            anchor="table-models",
+            anchor="table-regressions",
             caption="Both regressions, fitted to "
-            f"{count(findings.table.n_fitted, 'species', 'species')}.",
+            f"{say.count(findings.table.n_fitted, 'species', 'species')}.",
             headings=(
                 Heading("Model"),
                 Heading("Features", numeric=True),
@@ -293,30 +278,28 @@ def _side_by_side(findings: TraitFindings) -> Section:
     return Section("side-by-side", "PhyRVM and PGLS side by side", tuple(blocks))
 
 
-def _phyrvm_row(found: PhyRvmFinding | None) -> tuple[Cell, ...]:
-    if found is None:
-        return ()
+def _phyrvm_row(found: PhyRvmFinding) -> tuple[Cell, ...]:
     return (
         Cell("PhyRVM"),
         count_cell(len(found.weights)),
         number_cell(found.pagel_lambda.estimate, 3),
         _lambda_ends(found.pagel_lambda),
-        Cell(percent_cell(found.r_squared), order=found.r_squared) if found.weights else Cell(DASH),
+        Cell(say.percent_cell(found.r_squared), order=found.r_squared)
+        if found.weights
+        else Cell(say.DASH),
         number_cell(found.log_evidence, 1),
-        Cell(DASH),
-        Cell(DASH),
+        Cell(say.DASH),
+        Cell(say.DASH),
     )
 
 
-def _pgls_row(found: PglsFinding | None) -> tuple[Cell, ...]:
-    if found is None:
-        return ()
+def _pgls_row(found: PglsFinding) -> tuple[Cell, ...]:
     return (
         Cell("PGLS"),
         count_cell(len(found.coefficients)),
         number_cell(found.pagel_lambda.estimate, 3),
         _lambda_ends(found.pagel_lambda),
-        Cell(percent_cell(found.r_squared), order=found.r_squared),
+        Cell(say.percent_cell(found.r_squared), order=found.r_squared),
         number_cell(found.log_likelihood, 1),
         number_cell(found.aic, 1),
         number_cell(found.bic, 1),
@@ -324,7 +307,7 @@ def _pgls_row(found: PglsFinding | None) -> tuple[Cell, ...]:
 
 
 def _lambda_ends(best: Interval) -> Cell:
-    return Cell(f"{decimal(best.low, 3)} to {decimal(best.high, 3)}", order=best.low)
+    return Cell(f"{say.decimal(best.low, 3)} to {say.decimal(best.high, 3)}", order=best.low)
 
 
 def _lambda_sentences(findings: TraitFindings) -> tuple[Sentence, ...]:
@@ -339,15 +322,15 @@ def _lambda_sentences(findings: TraitFindings) -> tuple[Sentence, ...]:
         else "",
     )
     first = (
-        f"In PhyRVM the residuals have a lambda of {within(own, 2)}; {target_of(findings)} itself "
-        f"has {decimal(signal.estimate, 2)}."
+        f"In PhyRVM the residuals have a lambda of {say.within(own, 2)}; {target_of(findings)} "
+        f"itself has {say.decimal(signal.estimate, 2)}."
     )
     if not found.weights:
         return (first, *last)
     return (
         first,
         _taken_over(own, signal),
-        f"Its line explains {percent(found.r_squared)} of the variation of the species, made "
+        f"Its line explains {say.percent(found.r_squared)} of the variation of the species, made "
         "independent by the tree.",
         *last,
     )

@@ -2,18 +2,8 @@
 
 from parsimon.report.document import Block, Section, Strong
 from parsimon.report.findings.trait_findings import LeftOut, TraitFindings, TraitTable
+from parsimon.report.sections import _phrases as say
 from parsimon.report.sections._blocks import bullets, paragraph
-from parsimon.report.sections._phrases import (
-    clean,
-    count,
-    inflect,
-    joined,
-    named,
-    opened,
-    quoted,
-    short,
-    spelled,
-)
 
 _MOST_NAMES = 6
 _MOST_FEATURES = 24
@@ -24,8 +14,9 @@ def species_section(findings: TraitFindings) -> Section:
     table = findings.table
     done = left_out_sentences(table)
     size = (
-        f"The table {clean(table.name)} has {count(table.n_rows, 'row')} and "
-        f"{count(table.n_columns, 'column')}, and the tree has {count(table.n_tips, 'tip')}."
+        f"The table {say.clean(table.name)} has {say.count(table.n_rows, 'row')} and "
+        f"{say.count(table.n_columns, 'column')}, and the tree has "
+        f"{say.count(table.n_tips, 'tip')}."
     )
     coded = _about(
         "The words of {names} are features too: each level is 1 in the species that have it and 0 "
@@ -33,7 +24,7 @@ def species_section(findings: TraitFindings) -> Section:
         table.coded,
     )
     said = (size, species_sentence(findings), _matching(table), _question(table), coded)
-    blocks: list[Block] = [paragraph(*said, _completed(table))]
+    blocks: list[Block] = [paragraph(*said, _tell_completed(table))]
     if done:
         blocks += [paragraph((Strong("What was left out."),)), bullets(*done)]
     elif not findings.run.reading:
@@ -44,7 +35,9 @@ def species_section(findings: TraitFindings) -> Section:
 
 def left_out_sentences(table: TraitTable) -> tuple[str, ...]:
     """Return what was not used, and why."""
-    unnamed = inflect("{n} [has|have] no name of a tip.", table.n_unnamed, n=_rows(table.n_unnamed))
+    unnamed = say.inflect(
+        "{n} [has|have] no name of a tip.", table.n_unnamed, n=_rows(table.n_unnamed)
+    )
     said = (
         _about("{n} [is not a tip|are not tips] of the tree: {names}.", table.not_in_tree, "row"),
         _about(
@@ -67,20 +60,20 @@ def left_out_sentences(table: TraitTable) -> tuple[str, ...]:
 def _about(template: str, names: tuple[str, ...], noun: str = "column") -> str:
     """Return a sentence about some names; empty if there are none."""
     n = len(names)
-    said = {"n": count(n, noun), "names": named(names, _MOST_NAMES)}
-    return inflect(template, n, **said) if n else ""
+    said = {"n": say.count(n, noun), "names": say.named(names, _MOST_NAMES)}
+    return say.inflect(template, n, **said) if n else ""
 
 
 def _rows(n: int) -> str:
-    return count(n, "row")
+    return say.count(n, "row")
 
 
 def _species(n: int) -> str:
-    return count(n, "species", "species")
+    return say.count(n, "species", "species")
 
 
 def _gaps(gaps: tuple[tuple[str, int], ...]) -> str:
-    return joined([f"{clean(name)} ({cells:,})" for name, cells in gaps], _MOST_NAMES)
+    return say.joined([f"{say.clean(name)} ({cells:,})" for name, cells in gaps], _MOST_NAMES)
 
 
 def fitted_species(table: TraitTable) -> str:
@@ -92,15 +85,15 @@ def fitted_species(table: TraitTable) -> str:
 
 def target_range(table: TraitTable) -> str:
     """Return the range of the target."""
-    return f"{short(table.target_minimum)} to {short(table.target_maximum)}"
+    return f"{say.short(table.target_minimum)} to {say.short(table.target_maximum)}"
 
 
 def _matching(table: TraitTable) -> str:
-    by = f"the column {clean(table.tip)}" if table.tip else "the index of the table"
+    by = f"the column {say.clean(table.tip)}" if table.tip else "the index of the table"
     found = {"given": "", "called": "", "matched": ", which has the most names of tips"}
     renamed = ""
     if table.n_renamed:
-        names = count(table.n_renamed, "name")
+        names = say.count(table.n_renamed, "name")
         renamed = f", and {names} matched once spaces and underscores were taken for the same"
     part = "all" if table.n_in_tree == table.n_rows else f"{table.n_in_tree:,}"
     return (
@@ -112,19 +105,19 @@ def _matching(table: TraitTable) -> str:
 def _question(table: TraitTable) -> str:
     names = [feature.name for feature in table.features]
     question = (
-        f"The question is what explains {clean(table.target)}, which goes from "
-        f"{target_range(table)} with a mean of {short(table.target_mean)}"
+        f"The question is what explains {say.clean(table.target)}, which goes from "
+        f"{target_range(table)} with a mean of {say.short(table.target_mean)}"
     )
     if not names:
         return f"{question}. There are no features, so that the tree alone can explain it."
-    many = f"{opened(spelled(len(names), 'feature'))} may be used for it"
-    return f"{question}. {many}: {named(names, _MOST_FEATURES)}."
+    many = f"{say.opened(say.spelled(len(names), 'feature'))} may be used for it"
+    return f"{question}. {many}: {say.named(names, _MOST_FEATURES)}."
 
 
-def _completed(table: TraitTable) -> str:
+def _tell_completed(table: TraitTable) -> str:
     if not table.n_completed:
         return ""
-    return inflect(
+    return say.inflect(
         "{n} [lacks a feature; it stays|lack a feature; they stay] in, with what the other "
         "features and the relatives let expect in the empty cells: {gaps}.",
         table.n_completed,
@@ -137,11 +130,11 @@ def _without_target(table: TraitTable) -> str:
     n, lacking = table.n_in_tree - table.n_measured, table.n_unpredictable
     if not n:
         return ""
-    said = inflect(
+    said = say.inflect(
         "{n} [has|have] no {target}: [it was|they were] not fitted",
         n,
         n=_species(n),
-        target=clean(table.target),
+        target=say.clean(table.target),
     )
     if n == lacking:
         return f"{said}, and not predicted either, for lack of features."
@@ -154,12 +147,12 @@ def _without_target(table: TraitTable) -> str:
 def _incomplete(table: TraitTable) -> str:
     if not table.n_incomplete:
         return ""
-    return inflect(
+    return say.inflect(
         "{n} [lacks a feature and is|lack a feature and are] left out of the regressions, but not "
         "of signal and ancestors: {names}. Empty cells are in {gaps}.",
         table.n_incomplete,
         n=_species(table.n_incomplete),
-        names=named(table.incomplete, _MOST_NAMES),
+        names=say.named(table.incomplete, _MOST_NAMES),
         gaps=_gaps(table.gaps),
     )
 
@@ -184,11 +177,11 @@ def _columns(left_out: tuple[LeftOut, ...]) -> tuple[str, ...]:
         alike = [column for column in left_out if column.reason == reason]
         first, single = alike[0], len(alike) == 1
         sentences.append(
-            inflect(
+            say.inflect(
                 f"The [column|columns] {{names}} {_REASONS[reason]}",
                 len(alike),
-                names=named([column.column for column in alike], _MOST_NAMES),
-                such=f" such as {quoted(first.value)}" if single else "",
+                names=say.named([column.column for column in alike], _MOST_NAMES),
+                such=f" such as {say.quoted(first.value)}" if single else "",
                 value=f": {first.value}" if single else "",
             )
         )
@@ -198,12 +191,12 @@ def _columns(left_out: tuple[LeftOut, ...]) -> tuple[str, ...]:
 def species_sentence(findings: TraitFindings) -> str:
     """Return how many species of the table were used."""
     table = findings.table
-    inside = f"{table.n_in_tree:,} of {_rows(table.n_rows)} of {clean(table.name)}"
+    inside = f"{table.n_in_tree:,} of {_rows(table.n_rows)} of {say.clean(table.name)}"
     if table.n_in_tree == table.n_rows:
-        inside = f"All {_rows(table.n_rows)} of {clean(table.name)}"
+        inside = f"All {_rows(table.n_rows)} of {say.clean(table.name)}"
     if table.n_measured == table.n_fitted == table.n_in_tree:
         return f"{inside} are species of the tree."
-    said = f"{inside} are species of the tree; {table.n_measured:,} have {clean(table.target)}"
+    said = f"{inside} are species of the tree; {table.n_measured:,} have {say.clean(table.target)}"
     if table.n_fitted == table.n_measured:
         return f"{said}."
     return f"{said}, and {table.n_fitted:,} of these all features."

@@ -11,9 +11,8 @@ import numpy as np
 from parsimon._deadline import end_after, time_left
 from parsimon._typing import Array, Indices
 from parsimon.evaluation.importance import shuffled_rises
-from parsimon.statistician.families import Fitted, Question, predicted
 from parsimon.statistician.families._size import ModelSize, model_size, total_size
-from parsimon.statistician.families.family import QuestionFit, sampled
+from parsimon.statistician.families.family import Fitted, Question, QuestionFit, predicted, sampled
 from parsimon.statistician.families.gp._kernel_result import KernelResult
 from parsimon.statistician.looking import look_closely
 from parsimon.statistician.seen_tables import PreparedTable

@@ -41,7 +41,7 @@ from parsimon.report.findings import (
     Variable,
     VariableFinding,
 )
-from parsimon.statistician.families import OwnPredictions, Question
+from parsimon.statistician.families.family import OwnPredictions, Question
 from parsimon.statistician.time_budget import OutOfTimeError, TimedSteps
 
 if TYPE_CHECKING:

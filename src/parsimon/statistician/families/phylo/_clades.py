@@ -24,7 +24,7 @@ from parsimon.report.findings.trait_findings import (
     SpeciesFinding,
 )
 from parsimon.statistician.comparison import compared
-from parsimon.statistician.families import Family, Prediction, Question
+from parsimon.statistician.families.family import Family, Prediction, Question
 from parsimon.statistician.families.phylo._regressions import (
     fit_regression,
     interval,

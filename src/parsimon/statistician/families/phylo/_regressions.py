@@ -41,15 +41,15 @@ from parsimon.report.findings.trait_findings import (
     RootFinding,
     Weight,
 )
-from parsimon.statistician.families import (
+from parsimon.statistician.families._size import ModelSize, size_of_numbers
+from parsimon.statistician.families.family import (
     Family,
     Fitted,
-    ModelSize,
     Prediction,
     Question,
-    size_of_numbers,
+    QuestionFit,
+    SeenTable,
 )
-from parsimon.statistician.families.family import QuestionFit, SeenTable
 from parsimon.statistician.families.phylo._features import redundant_columns
 from parsimon.statistician.families.phylo._species import Traits
 
