@@ -2,6 +2,7 @@
 
     python -m tools.mutate                              # 300 of the four packages, seed 0
     python -m tools.mutate --number 60 --seed 7 --packages structures --minutes 10
+    python -m tools.mutate --packages statistician/prepare --map FOLDER  # of a folder alone
 
 A mutant is a copy of the source with one small change by an operator of mutmut. It meets the tests
 that run its line, those of its own package first and the quickest before others, until one fails. A

@@ -78,6 +78,21 @@ def test_derivatives_agree_with_central_differences(divergence, n_targets):
         np.testing.assert_allclose(here.curvature[place], curvature, rtol=1e-5)
 
 
+def test_the_average_curvature_is_the_mean_of_the_exact_and_the_expected_one():
+    grams, targets = matrices(n_targets=2)
+    weights = np.array([0.5, 0.2, 0.3])
+    exact, average, nothing = (
+        local_divergence(
+            weights, grams, targets, 0.05, "labels_to_kernel", curvature=name
+        ).curvature
+        for name in ("exact", "average", "none")
+    )
+    inverse = np.linalg.inv(np.tensordot(weights, grams, axes=1) + 0.05 * np.eye(40))
+    expected = np.einsum("ij,pjk,kl,qli->pq", inverse, grams, inverse, grams, optimize=True) / 40
+    np.testing.assert_allclose(average, (exact + expected) / 2)
+    assert nothing is None
+
+
 @pytest.mark.parametrize("n_targets", [1, 2])
 def test_the_objectives_are_the_divergences_of_two_gaussians(n_targets):
     """Up to a constant: KL = (tr(inv(B) A) - n + log|B| - log|A|) / 2 from N(0, A) to N(0, B)."""

@@ -169,14 +169,14 @@ class TestBound:
         prior, q = InducingPrior(KERNELS[0], rows.X[:6]), some_gaussian(6)
         whole = bound_statistics(prior, [q], rows)
         parts = [
-            bound_statistics(prior, [q], rows.taken(which, 3.0))
+            bound_statistics(prior, [q], rows.take(which, 3.0))
             for which in np.split(np.arange(30), 3)
         ]
         assert np.mean([part.bound for part in parts]) == pytest.approx(whole.bound)
         shifts = [part.targets[0].shift for part in parts]
         np.testing.assert_allclose(np.mean(shifts, axis=0), whole.targets[0].shift)
         gradients = [
-            bound_gradient(prior, [q], rows.taken(which, 3.0))
+            bound_gradient(prior, [q], rows.take(which, 3.0))
             for which in np.split(np.arange(30), 3)
         ]
         # The inducing points' own covariance enters every batch's estimate linearly.
@@ -187,7 +187,7 @@ class TestBound:
     def test_chunks_do_not_change_it(self):
         rows = table(CHUNK_ROWS + 7)
         prior, q = InducingPrior(KERNELS[0], rows.X[:6]), some_gaussian(6)
-        pieces = [rows.taken(slice(0, 500)), rows.taken(slice(500, None))]
+        pieces = [rows.take(slice(0, 500)), rows.take(slice(500, None))]
         whole = bound_statistics(prior, [q], rows)
         bounds = [bound_statistics(prior, [q], piece).bound for piece in pieces]
         assert whole.bound == pytest.approx(sum(bounds) + q.divergence)

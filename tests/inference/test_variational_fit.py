@@ -285,7 +285,7 @@ class TestAdam:
         x, first, second = np.zeros(3), np.zeros(3), np.zeros(3)
         free = np.array([[-np.inf, np.inf]] * 3)
         for t, gradient in enumerate(gradients, start=1):
-            adam = adam.stepped(gradient, free, 0.1)
+            adam = adam.step(gradient, free, 0.1)
             first = 0.9 * first + 0.1 * gradient
             second = 0.999 * second + 0.001 * gradient**2
             x = x + 0.1 * (first / (1 - 0.9**t)) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)

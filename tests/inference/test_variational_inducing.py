@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from parsimon.inference import inducing
-from parsimon.inference.inducing import kmeans_points, pivoted_points
+from parsimon.inference import variational
+from parsimon.inference.variational import kmeans_points, pivoted_points
 from parsimon.kernels import SquaredExponential
 
 
@@ -48,7 +48,7 @@ def test_distinct_rows_are_returned_when_they_are_few(n_points):
 
 
 def test_large_tables_are_sampled(rng, monkeypatch):
-    monkeypatch.setattr(inducing, "MOST_ROWS", 30)
+    monkeypatch.setattr(variational, "MOST_ROWS", 30)
     X = rng.normal(size=(500, 2))
     for points in (
         kmeans_points(X, 10, rng=seeded()),

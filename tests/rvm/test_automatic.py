@@ -15,7 +15,7 @@ from parsimon.inference.likelihoods import positive_probability
 from parsimon.inference.posterior import Latent
 from parsimon.kernels import Laplacian, SquaredExponential
 from parsimon.rvm import RVC, RVR
-from parsimon.rvm._automatic import deal_out, dealt, shared_weights
+from parsimon.rvm._automatic import deal_out, deal_rows, shared_weights
 from parsimon.rvm._calibration import Calibration, fit_calibration
 from parsimon.rvm._classes import averaged_log_odds
 from parsimon.rvm._machine import FarVariance
@@ -289,7 +289,7 @@ def test_columns_of_about_one_deviation_are_not_tried_twice():
 
 
 def test_few_rows_are_dealt_out_several_times():
-    assert [len(dealt(np.arange(n) % 2, np.ones(n))) for n in (200, 201)] == [3, 1]
-    first, second, _ = dealt(np.arange(100) % 2, np.ones(100))
+    assert [len(deal_rows(np.arange(n) % 2, np.ones(n))) for n in (200, 201)] == [3, 1]
+    first, second, _ = deal_rows(np.arange(100) % 2, np.ones(100))
     assert not np.array_equal(first.rows, second.rows)
     np.testing.assert_allclose(shared_weights((first, second)).sum(), 100.0)

@@ -76,9 +76,7 @@ def test_a_cutoff_is_one_of_the_latent_mean(problem):
     X, codes, basis, alpha = problem
     plain = classifier_given(RVC(), basis, X, codes, LABELS, alpha)
     cutoff = float(np.sort(plain.latent(X))[20])
-    model = classifier_given(
-        RVC(), basis, X, codes, LABELS, alpha, cutoff=cutoff, design=basis.design(X)
-    )
+    model = classifier_given(RVC(), basis, X, codes, LABELS, alpha, cutoff=cutoff)
     np.testing.assert_array_equal(model.predict(X) == "yes", plain.latent(X) > cutoff)
     assert (model.predict(X) == "yes").sum() == 39
     np.testing.assert_array_equal(model.decision_function(X), plain.latent(X))

@@ -17,7 +17,7 @@ from parsimon.rvm._problem import (
     single_rows,
 )
 from parsimon.rvm._search import ArchiveResult, ChosenColumns
-from parsimon.rvm._solutions import TrainingTable, figures_of, refit, settled_cutoffs
+from parsimon.rvm._solutions import TrainingTable, figures_of, refit, settle_cutoffs
 from parsimon.rvm.pareto import ParetoRVC
 
 
@@ -94,12 +94,12 @@ def test_folds_that_do_not_cover_the_rows_once_are_refused():
 @given(st.lists(st.integers(-5, 5), min_size=1), st.lists(st.floats(-7, 7), max_size=9))
 def test_settled_cutoffs_keep_the_rows_above_and_lie_between_scores(scores, cutoffs):
     scores, cutoffs = np.array(scores) / 2, np.array(cutoffs, dtype=float)
-    settled = settled_cutoffs(cutoffs, scores)
+    settled = settle_cutoffs(cutoffs, scores)
     np.testing.assert_array_equal(scores > settled[:, None], scores > cutoffs[:, None])
     inner = settled[np.isfinite(settled)]
     distinct = np.unique(scores)
     assert all(np.isclose(c, (distinct[:-1] + distinct[1:]) / 2).any() for c in inner)
-    np.testing.assert_array_equal(settled_cutoffs(settled, scores), settled)
+    np.testing.assert_array_equal(settle_cutoffs(settled, scores), settled)
 
 
 def test_rates_are_means_over_the_folds_in_which_a_class_occurs():

@@ -96,8 +96,8 @@ def test_slopes_are_central_differences(name, task, weighted):
 
     def at(x):
         pieces = np.split(x[n_theta:], ends)
-        moved = [part.moved(piece) for part, piece in zip(parts, pieces, strict=True)]
-        return evidence_slope(family.moved(x[:n_theta]), moved, problems)
+        moved = [part.at(piece) for part, piece in zip(parts, pieces, strict=True)]
+        return evidence_slope(family.at(x[:n_theta]), moved, problems)
 
     values = [np.concatenate([part.log_alpha, part.log_noise]) for part in parts]
     x = np.concatenate([family.theta, *values])
@@ -117,7 +117,7 @@ def test_chosen_columns_are_those_of_the_whole_design(name):
     np.testing.assert_array_equal(whole[:, :first], 1.0)
     given = kernel.basis(X, centres) if hasattr(kernel, "basis") else kernel.gram(X, centres)
     np.testing.assert_allclose(whole[:, first:], given, rtol=1e-12)
-    np.testing.assert_allclose(family.moved(family.theta).design(X), whole, rtol=1e-12)
+    np.testing.assert_allclose(family.at(family.theta).design(X), whole, rtol=1e-12)
 
 
 def test_only_what_shapes_the_kernel_may_move(rng):

@@ -21,6 +21,7 @@ from parsimon.report.sections._models import recommended_line
 from parsimon.statistician import analyse, compare_models, fit_model, load_model, save_model
 from parsimon.statistician.comparison import compared
 from parsimon.statistician.families import ModelSize, Question
+from parsimon.statistician.families.feature_fronts import formulas
 from parsimon.statistician.families.plain import GUESSING, RIVALS, LogShareOfTruth
 from parsimon.statistician.families.registered import FAMILIES, as_families, chosen_families
 from parsimon.statistician.folds import (
@@ -298,7 +299,10 @@ def test_models_learn_nothing_from_the_rows_outside():
     values = asked.values.copy()
     values[other] = 1 - values[other]
     changed = replace(asked, table=table, X=table, values=values)
-    families = chosen_families(FAMILIES, "all")
+    quick = formulas(start="columns", max_iter=1, population_size=6)
+    families = [
+        quick if family.key == quick.key else family for family in chosen_families(FAMILIES, "all")
+    ]
 
     def answers(one):
         (fold,), _ = run_folds(families, [one], [part], np.random.SeedSequence(2))

@@ -14,7 +14,13 @@ import numpy as np
 from scipy.special import log_ndtr, logsumexp, ndtr, ndtri_exp
 
 from parsimon._typing import Array, Indices, Mask
-from parsimon.inference.likelihoods import Tilted, mills_ratio, power_tilted
+from parsimon.inference.likelihoods import (
+    LikelihoodDerivatives,
+    Tilted,
+    log_likelihood,
+    mills_ratio,
+    power_tilted,
+)
 from parsimon.inference.posterior import Latent, Sites, cavity
 
 _ROOT_2_PI = np.sqrt(2.0 * np.pi)
@@ -132,6 +138,10 @@ class LabelTerms:
         curvature = np.maximum(curvature, 0.0)
         scale = self.copies / np.maximum(1.0 - hole.variance * curvature, 1e-10)
         return Sites(scale * curvature, scale * (slope + hole.mean * curvature))
+
+    def derivatives(self, f: Array) -> LikelihoodDerivatives:
+        """Return those of the probit of right labels, near which sites of heavy rows begin."""
+        return log_likelihood(f, self.y)
 
     def log_normaliser(self, hole: Latent) -> Array:
         """Return the log probability of the labels under their cavities, shape (n,)."""

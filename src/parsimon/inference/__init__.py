@@ -11,12 +11,12 @@ kernel matrices against the labels.
 from parsimon.inference.ep import expectation_propagation
 from parsimon.inference.evidence import classification_evidence, maximise_evidence
 from parsimon.inference.gaussian import gaussian_regression
-from parsimon.inference.inducing import kmeans_points, pivoted_points
 from parsimon.inference.kernel_weights import KernelWeights, least_divergence
 from parsimon.inference.laplace import laplace
 from parsimon.inference.posterior import LatentPosterior
 from parsimon.inference.prior import latent_prior
 from parsimon.inference.softmax_laplace import softmax_laplace
+from parsimon.inference.variational import kmeans_points, pivoted_points
 from parsimon.inference.variational_fit import BoundFit, maximise_bound, stochastic_bound
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Expectation propagation for binary labels with a probit likelihood.
+"""Expectation propagation for binary labels with a probit, or for any other `SiteTerms`.
 
 Sites are updated all at once: by whole steps at first, shorter ones where those swing, and near
 the solution by an expansion of the posterior or with Anderson's acceleration. If all that stalls,
@@ -13,25 +13,17 @@ Newton's method.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from scipy.linalg import blas
 
 from parsimon._data import checked_weights
-from parsimon._typing import Array, Mask
+from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference._anderson import Anderson
-from parsimon.inference.laplace import laplace_mode
-from parsimon.inference.likelihoods import (
-    checked_signs,
-    log_likelihood,
-    power_tilted,
-    probit_log_normaliser,
-    probit_tilted,
-)
-from parsimon.inference.posterior import Latent, LatentPosterior, Sites, cavity
+from parsimon.inference.laplace import Anderson, laplace_mode
+from parsimon.inference.likelihoods import SiteTerms, Terms, checked_signs
+from parsimon.inference.posterior import Latent, LatentPosterior, Sites
 from parsimon.inference.prior import Conditioned, DenseConditioned, LatentPrior
 
 Match: TypeAlias = Callable[[Latent, Sites], Sites]
@@ -185,41 +177,6 @@ def expectation_propagation(
     )
 
 
-class SiteTerms(Protocol):
-    """The terms of a likelihood that sites replace; `Terms` are those of the probit.
-
-    Shapes: y, copies, power, used (n,).
-    """
-
-    @property
-    def y(self) -> Array:
-        """Labels -1 and 1."""
-
-    @property
-    def copies(self) -> Array:
-        """How many copies each row's term has."""
-
-    @property
-    def power(self) -> Array:
-        """The power of each copy."""
-
-    @property
-    def used(self) -> Mask:
-        """Whether the row has any weight."""
-
-    def cavity(self, marginal: Latent, sites: Sites) -> Latent:
-        """Take one copy's site out of each marginal."""
-
-    def match(self, hole: Latent) -> Sites:
-        """Return the sites whose product with the cavity has the tilted mean and variance."""
-
-    def log_normaliser(self, hole: Latent) -> Array:
-        """Return the log probability of each label under its cavity, shape (n,)."""
-
-    def of_rows(self, rows: slice) -> "SiteTerms":
-        """Return the terms of some rows."""
-
-
 def propagated(
     prior: LatentPrior,
     terms: SiteTerms,
@@ -230,10 +187,9 @@ def propagated(
     max_iterations: int = 200,
 ) -> LatentPosterior:
     """Do what `expectation_propagation` does, with labels and weights that have been checked."""
-    nothing = Sites(np.zeros(len(terms.y)), np.zeros(len(terms.y)))
+    nothing = Sites(np.zeros(len(terms.used)), np.zeros(len(terms.used)))
     if start is None and updates != "sequential" and float(np.max(terms.copies)) > HEAVY:
-        probit = partial(log_likelihood, y=terms.y)
-        start = laplace_mode(prior, probit, terms.copies * terms.power).sites
+        start = laplace_mode(prior, terms.derivatives, terms.copies * terms.power).sites
     # A row that has lost its weight must not keep the site that it had.
     first = nothing if start is None else Sites(*(np.where(terms.used, s, 0.0) for s in start))
     state = _SitesAt.of(prior, first, terms)
@@ -260,54 +216,6 @@ def propagated(
         n_iterations=n_iterations,
         inaccuracy=state.change,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """Labels, how many copies each row's term has, and the power of each copy."""
-
-    y: Array
-    copies: Array
-    power: Array
-    partial: Mask
-    used: Mask
-
-    @classmethod
-    def of(cls, y: Array, weights: Array) -> "Terms":
-        used = weights > 0
-        partial = used & (weights < 1)
-        copies = np.where(used, np.maximum(weights, 1.0), 0.0)
-        return cls(y, copies, np.minimum(weights, 1.0), partial, used)
-
-    def cavity(self, marginal: Latent, sites: Sites) -> Latent:
-        """Take one copy's site out of each marginal."""
-        share = np.maximum(self.copies, 1.0)
-        return cavity(marginal, Sites(sites.precision / share, sites.shift / share))
-
-    def match(self, hole: Latent) -> Sites:
-        """Return the sites whose product with the cavity has the tilted mean and variance."""
-        slope, curvature = probit_tilted(hole, self.y)
-        if self.partial.any():
-            chosen = self.partial
-            some = power_tilted(
-                Latent(hole.mean[chosen], hole.variance[chosen]), self.y[chosen], self.power[chosen]
-            )[1]
-            slope[chosen], curvature[chosen] = some
-        scale = self.copies / (1.0 - hole.variance * curvature)
-        return Sites(scale * curvature, scale * (slope + hole.mean * curvature))
-
-    def of_rows(self, rows: slice) -> "Terms":
-        """Return the terms of some rows."""
-        return Terms(*(part[rows] for part in vars(self).values()))
-
-    def log_normaliser(self, hole: Latent) -> Array:
-        logs = probit_log_normaliser(hole, self.y)
-        if self.partial.any():
-            chosen = self.partial
-            logs[chosen] = power_tilted(
-                Latent(hole.mean[chosen], hole.variance[chosen]), self.y[chosen], self.power[chosen]
-            )[0]
-        return logs
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,7 +272,7 @@ class _Stepper:
         self.before = self.least = np.inf
         self.near, self.swings = ACCELERATE_BELOW, SWINGS_BELOW
         self.share = 1.0
-        self.may_expand = len(terms.y) >= EXPAND_FROM
+        self.may_expand = len(terms.used) >= EXPAND_FROM
         self.expanded = False
 
     def step(self, state: _SitesAt, iteration: int) -> Sites:

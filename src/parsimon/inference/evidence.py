@@ -18,10 +18,10 @@ from parsimon._random import Seed
 from parsimon._typing import Array
 from parsimon.exceptions import InvalidInputError
 from parsimon.inference._covariance import Covariance
-from parsimon.inference.ep import Terms, propagated
+from parsimon.inference.ep import propagated
 from parsimon.inference.gaussian import RegressionPosterior, regressed
 from parsimon.inference.laplace import laplace_mode
-from parsimon.inference.likelihoods import Link, checked_signs, log_likelihood
+from parsimon.inference.likelihoods import Link, Terms, checked_signs, log_likelihood
 from parsimon.inference.posterior import LatentPosterior, Sites
 from parsimon.inference.prior import TOLERANCE, DensePrior, Form, LatentPrior, latent_prior
 from parsimon.optimise import Minimum, minimise

@@ -4,6 +4,7 @@ The weights come with what certifies them: the conditions of Karush, Kuhn and Tu
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -140,6 +141,9 @@ def _costs(grams: Array, targets: Array, ridge: float) -> Array:
     )
 
 
+Local: TypeAlias = Callable[..., LocalForm]
+
+
 def least_divergence(
     grams: Array,
     targets: Array,
@@ -183,60 +187,54 @@ def least_divergence(
     (array([1., 0.]), True)
     """
     n_rows = len(targets)
-    options = (ridge, divergence, max_iterations, tolerance)
+    local = partial(local_divergence, ridge=ridge, divergence=divergence)
+    whole, limits = partial(local, grams=grams, targets=targets), (max_iterations, tolerance)
     if n_rows <= _FEW_ROWS:
-        return _from_all_starts(grams, targets, *options)
+        return _descend_from_all(whole, len(grams), n_rows, divergence, *limits)
     # Rows of all values of the targets in their proportions.
     order = np.lexsort(targets.T)
     some = np.sort(order[np.linspace(0, n_rows - 1, _FEW_ROWS).astype(np.intp)])
-    first = _from_all_starts(grams[:, some[:, None], some], targets[some], *options)
+    fewer = grams[:, some[:, None], some]
+    near = partial(local, grams=fewer, targets=targets[some])
+    first = _descend_from_all(near, len(grams), len(some), divergence, *limits)
     # A weight of zero may come back on all rows, but is left sooner than it is entered.
     start = 0.99 * first.weights + 0.01 / len(grams)
-    found = _descended(_local_form(grams, targets, ridge, divergence), start, n_rows, *options[2:])
+    found = _descend(whole, start, n_rows, *limits)
     return found._replace(n_iterations=first.n_iterations + found.n_iterations)
 
 
-def _from_all_starts(
-    grams: Array,
-    targets: Array,
-    ridge: float,
+def _descend_from_all(
+    local: Local,
+    n_kernels: int,
+    n_rows: int,
     divergence: Divergence,
     max_iterations: int,
     tolerance: float,
 ) -> KernelWeights:
-    n_kernels, local = len(grams), _local_form(grams, targets, ridge, divergence)
+    """Return the lowest of the ends of all starts."""
     starts = [np.full(n_kernels, 1.0 / n_kernels)]
     if divergence == "labels_to_kernel" and n_kernels > 1:
         vertices = np.eye(n_kernels)
-        order = np.argsort([local(vertex, "none").value for vertex in vertices])
+        order = np.argsort([local(vertex).value for vertex in vertices])
         starts += [
             (1 - _SHARED) * vertices[place] + _SHARED * starts[0] for place in order[:_BEST_SINGLE]
         ]
-    found = [_descended(local, one, len(targets), max_iterations, tolerance) for one in starts]
-    best = min(found, key=lambda one: one.objective)
-    return best._replace(n_iterations=sum(one.n_iterations for one in found))
+    ends = [_descend(local, start, n_rows, max_iterations, tolerance) for start in starts]
+    best = min(ends, key=lambda end: end.objective)
+    return best._replace(n_iterations=sum(end.n_iterations for end in ends))
 
 
-Local: TypeAlias = Callable[[Array, Curvature], LocalForm]
-
-
-def _local_form(grams: Array, targets: Array, ridge: float, divergence: Divergence) -> Local:
-    return lambda weights, curvature: local_divergence(
-        weights, grams, targets, ridge, divergence, curvature=curvature
-    )
-
-
-def _descended(
+def _descend(
     local: Local, weights: Array, n_rows: int, max_iterations: int, tolerance: float
 ) -> KernelWeights:
     """Return where Newton's steps on the simplex end from one start."""
     is_quick = n_rows > _FEW_ROWS
     for n_iterations in range(max_iterations + 1):
-        here = local(weights, "average" if is_quick else "exact")
+        here = local(weights, curvature="average" if is_quick else "exact")
         gap = float(max(0.0, weights @ here.gradient - here.gradient.min()))
         if gap <= tolerance * max(1.0, abs(here.value)) or n_iterations == max_iterations:
             break
-        further = _stepped(local, weights, here)
+        further = _step(local, weights, here)
         if not is_quick and np.array_equal(further, weights):
             break
         is_quick &= n_iterations < _QUICK_STEPS and not np.array_equal(further, weights)
@@ -244,7 +242,7 @@ def _descended(
     return KernelWeights(weights, here.value, here.gradient, gap, n_iterations)
 
 
-def _stepped(local: Local, weights: Array, here: LocalForm) -> Array:
+def _step(local: Local, weights: Array, here: LocalForm) -> Array:
     """Return better weights on the simplex, or the same if rounding allows none, shape (p,)."""
     target = _newton_target(weights, here)
     vertex = np.eye(len(weights))[int(np.argmin(here.gradient))]
@@ -255,7 +253,7 @@ def _stepped(local: Local, weights: Array, here: LocalForm) -> Array:
             further = weights + share * direction
             further = np.where(further < _NO_WEIGHT, 0.0, further)
             further /= further.sum()
-            if local(further, "none").value <= here.value + _DESCENT * share * slope:
+            if local(further).value <= here.value + _DESCENT * share * slope:
                 return further
     return weights
 

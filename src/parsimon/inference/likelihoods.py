@@ -1,22 +1,40 @@
-"""Likelihoods of a label -1 or 1: derivatives, moments under a Gaussian, and probabilities.
+"""Likelihoods: what a target says of a latent value, and what a new likelihood must bring.
 
-Laplace's method asks for the logarithm and three derivatives, expectation propagation for the
-moments of a probit term times a Gaussian. For a weight w of at least one, the row stands for w
+Inference sees a likelihood as terms of one latent value for each row, times the row's weight. A new
+one, such as that of counts or durations, brings one or both of these; priors, inference, the
+learning of hyperparameters and predictions of the latent value then work as they are:
+
+- For Laplace's method (`laplace.laplace_mode`) a function from the latent values of all rows, (n,),
+  to `LikelihoodDerivatives`: the log likelihood, its first derivative and minus the second, which
+  must not be negative; with the third, hyperparameters are learnt by the gradient of the evidence.
+  `log_likelihood` is an example: bind its targets with `functools.partial`.
+- For expectation propagation (`ep.propagated`) a value like `Terms`, with all that `SiteTerms` asks
+  for: `log_normaliser`, the logarithm of the mean of a term under a Gaussian, and `match`, the site
+  that gives the Gaussian the mean and variance of the two together; `Tilted` has both as
+  derivatives of that logarithm. Where no moments are known in closed form, `legendre_rule` and
+  `hermite_rule` integrate, as in `power_tilted`.
+
+For predictions it also brings its own `positive_probability`: what is expected of a target whose
+latent value is Gaussian. Sparse Bayesian learning asks for the fit of given columns and its
+gradient instead; see `sparse_bayes.sequential`.
+
+Here are labels -1 or 1, with probit or logit. For a weight w of at least one, the row stands for w
 copies of its term, each with a site of its own: integer weights equal duplicated rows exactly. For
 a weight below one, the site replaces the term's w-th power, whose moments are integrated
 numerically; both agree at w = 1.
 """
 
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from scipy.special import erfcx, expit, log_ndtr, ndtr
 
 from parsimon._checks import finite_vector
-from parsimon._typing import Array
+from parsimon._typing import Array, Mask
 from parsimon.exceptions import InvalidInputError
-from parsimon.inference.posterior import Latent
+from parsimon.inference.posterior import Latent, Sites, cavity
 
 ROOT_2 = np.sqrt(2.0)
 ROOT_2_OVER_PI = np.sqrt(2.0 / np.pi)
@@ -113,6 +131,91 @@ def _tilted_mode(m: Array, v: Array, power: Array) -> Array:
 def legendre_rule(n_nodes: int) -> tuple[Array, Array]:
     """Return nodes and weights for an integral from -1 to 1."""
     return np.polynomial.legendre.leggauss(n_nodes)
+
+
+class SiteTerms(Protocol):
+    """The terms of a likelihood that sites replace; `Terms` are those of the probit.
+
+    Shapes: copies, power, used (n,).
+    """
+
+    @property
+    def copies(self) -> Array:
+        """How many copies each row's term has."""
+
+    @property
+    def power(self) -> Array:
+        """The power of each copy."""
+
+    @property
+    def used(self) -> Mask:
+        """Whether the row has any weight."""
+
+    def cavity(self, marginal: Latent, sites: Sites) -> Latent:
+        """Take one copy's site out of each marginal."""
+
+    def match(self, hole: Latent) -> Sites:
+        """Return the sites whose product with the cavity has the tilted mean and variance."""
+
+    def log_normaliser(self, hole: Latent) -> Array:
+        """Return the log probability of each label under its cavity, shape (n,)."""
+
+    def derivatives(self, f: Array) -> "LikelihoodDerivatives":
+        """Return those of single copies, or nearly: at their mode sites of heavy rows begin."""
+
+    def of_rows(self, rows: slice) -> "SiteTerms":
+        """Return the terms of some rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Labels, how many copies each row's term has, and the power of each copy."""
+
+    y: Array
+    copies: Array
+    power: Array
+    partial: Mask
+    used: Mask
+
+    @classmethod
+    def of(cls, y: Array, weights: Array) -> "Terms":
+        used = weights > 0
+        partial = used & (weights < 1)
+        copies = np.where(used, np.maximum(weights, 1.0), 0.0)
+        return cls(y, copies, np.minimum(weights, 1.0), partial, used)
+
+    def cavity(self, marginal: Latent, sites: Sites) -> Latent:
+        """Take one copy's site out of each marginal."""
+        share = np.maximum(self.copies, 1.0)
+        return cavity(marginal, Sites(sites.precision / share, sites.shift / share))
+
+    def match(self, hole: Latent) -> Sites:
+        """Return the sites whose product with the cavity has the tilted mean and variance."""
+        slope, curvature = probit_tilted(hole, self.y)
+        if self.partial.any():
+            chosen = self.partial
+            some = power_tilted(
+                Latent(hole.mean[chosen], hole.variance[chosen]), self.y[chosen], self.power[chosen]
+            )[1]
+            slope[chosen], curvature[chosen] = some
+        scale = self.copies / (1.0 - hole.variance * curvature)
+        return Sites(scale * curvature, scale * (slope + hole.mean * curvature))
+
+    def of_rows(self, rows: slice) -> "Terms":
+        """Return the terms of some rows."""
+        return Terms(*(part[rows] for part in vars(self).values()))
+
+    def derivatives(self, f: Array) -> "LikelihoodDerivatives":
+        return log_likelihood(f, self.y)
+
+    def log_normaliser(self, hole: Latent) -> Array:
+        logs = probit_log_normaliser(hole, self.y)
+        if self.partial.any():
+            chosen = self.partial
+            logs[chosen] = power_tilted(
+                Latent(hole.mean[chosen], hole.variance[chosen]), self.y[chosen], self.power[chosen]
+            )[0]
+        return logs
 
 
 Link: TypeAlias = Literal["probit", "logit"]

@@ -8,7 +8,7 @@ regression rest.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import blas, lapack
@@ -30,7 +30,8 @@ SQUARES_AT_ONCE = 256
 class DenseConditioned:
     """Posterior algebra by one Cholesky factorisation of B = I + T^1/2 K T^1/2.
 
-    The notation is that of Rasmussen and Williams (2006), section 3.6.3.
+    The notation is that of Rasmussen and Williams (2006), section 3.6.3. With T = diag(precision):
+    Sigma = inv(inv(K) + T), R = inv(K + inv(T)) = T - T Sigma T.
 
     Shapes: X (n, d), gram (n, n).
 
@@ -78,10 +79,12 @@ class DenseConditioned:
 
     @cached_property
     def log_determinant(self) -> float:
+        """Log determinant of I + T^1/2 K T^1/2."""
         return 2.0 * float(np.sum(np.log(np.diagonal(self.lower))))
 
     @cached_property
     def variance(self) -> Array:
+        """Diagonal of Sigma, shape (n,)."""
         # Sigma_ii = (1 - inv(B)_ii) / T_ii halves the work of K - K R K, but loses digits where
         # a site says almost nothing; those few rows are computed the long way.
         diagonal = np.diagonal(self.gram)
@@ -94,6 +97,7 @@ class DenseConditioned:
         return np.asarray(np.maximum(variance, 0.0))
 
     def solve(self, right: Array) -> Array:
+        """Return ``R @ right``."""
         if right.ndim == 1 and "inverse" in vars(self):
             # A product is faster than two triangular solutions, if the inverse is there anyway.
             inner = blas.dsymv(1.0, self.inverse, self.root_precision * right, lower=1)
@@ -104,6 +108,7 @@ class DenseConditioned:
         return answer
 
     def mean(self, shift: Array) -> Array:
+        """Return ``Sigma @ shift``."""
         mean: Array = self.gram @ (shift - self.solve(self.gram @ shift))
         return mean
 
@@ -115,14 +120,17 @@ class DenseConditioned:
         return product
 
     def whiten(self, cross: Array) -> tuple[Array, Array]:
+        """Return P (n, m) and Q (r, m) with ``cross.T @ R @ cross == P.T @ P - Q.T @ Q``."""
         scaled = np.asfortranarray(self.root_precision[:, None] * cross)
         P = blas.dtrsm(1.0, self.lower, scaled, lower=1, overwrite_b=1)
         return np.asarray(P), np.zeros((0, cross.shape[1]))
 
     def basis(self) -> tuple[Array, Array]:
+        """Return F (n, k) and a fresh Q (k, k) with ``Sigma == F @ Q @ F.T``."""
         return np.eye(len(self.precision)), self.gram - self.gram @ self.solve(self.gram)
 
     def gradient(self, left: Array, right: Array) -> Array:
+        """Return ``tr((left @ right.T - R) dK / dtheta) / 2`` for each hyperparameter."""
         root, own = self.root_precision, np.diagonal(self.inverse) * self.precision
         total = self.kernel.diagonal_gradients(self.X) @ (left * right - own) / 2
         # Each pair once, in pieces that stay in the processor's cache.
@@ -268,56 +276,8 @@ RANK_SHARE = 0.5
 SMALL = 48
 
 
-class Conditioned(Protocol):
-    """The Gaussian posterior of f under sites ``exp(-precision f^2 / 2 + shift f)``.
-
-    With T = diag(precision): Sigma = inv(inv(K) + T), R = inv(K + inv(T)) = T - T Sigma T.
-    """
-
-    @property
-    def variance(self) -> Array:
-        """Diagonal of Sigma, shape (n,)."""
-
-    @property
-    def log_determinant(self) -> float:
-        """Log determinant of I + T^1/2 K T^1/2."""
-
-    def mean(self, shift: Array) -> Array:
-        """Return ``Sigma @ shift``."""
-
-    def solve(self, right: Array) -> Array:
-        """Return ``R @ right``."""
-
-    def whiten(self, cross: Array) -> tuple[Array, Array]:
-        """Return P (n, m) and Q (r, m) with ``cross.T @ R @ cross == P.T @ P - Q.T @ Q``."""
-
-    def basis(self) -> tuple[Array, Array]:
-        """Return F (n, k) and a fresh Q (k, k) with ``Sigma == F @ Q @ F.T``."""
-
-    def gradient(self, left: Array, right: Array) -> Array:
-        """Return ``tr((left @ right.T - R) dK / dtheta) / 2`` for each hyperparameter."""
-
-
-class LatentPrior(Protocol):
-    """A zero-mean Gaussian prior over the latent values at the training rows."""
-
-    @property
-    def kernel(self) -> Covariance:
-        """The covariance function."""
-
-    @property
-    def X(self) -> Array:
-        """The training inputs, shape (n, d)."""
-
-    @property
-    def pivots(self) -> Indices | None:
-        """The rows that a low-rank prior is built on; None for a dense one."""
-
-    def multiply(self, vector: Array) -> Array:
-        """Return ``K @ vector``."""
-
-    def condition(self, precision: Array) -> Conditioned:
-        """Return the posterior under Gaussian sites of these precisions, shape (n,)."""
+# The Gaussian posterior of f under sites ``exp(-precision f^2 / 2 + shift f)``.
+Conditioned: TypeAlias = DenseConditioned | LowRankConditioned
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,10 +293,12 @@ class DensePrior:
     pivots: None = None
 
     def multiply(self, vector: Array) -> Array:
+        """Return ``K @ vector``."""
         product: Array = self.gram @ vector
         return product
 
     def condition(self, precision: Array) -> DenseConditioned:
+        """Return the posterior under Gaussian sites of these precisions, shape (n,)."""
         return DenseConditioned(self.kernel, self.X, self.gram, precision)
 
 
@@ -367,6 +329,10 @@ class LowRankPrior:
         )
 
 
+# A zero-mean Gaussian prior over the latent values at the training rows.
+LatentPrior: TypeAlias = DensePrior | LowRankPrior
+
+
 def latent_prior(
     kernel: Covariance,
     X: Array,
@@ -374,7 +340,7 @@ def latent_prior(
     form: Form = "auto",
     tol: float = TOLERANCE,
     pivots: Indices | None = None,
-) -> DensePrior | LowRankPrior:
+) -> LatentPrior:
     """Return the prior of the latent values at the rows of X, in the cheaper exact form.
 
     Parameters

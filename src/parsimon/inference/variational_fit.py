@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from parsimon._interrupts import as_one_piece
-from parsimon._typing import Array, Indices
+from parsimon._typing import Array
 from parsimon.inference.variational import (
     InducingPrior,
     LabelledRows,
@@ -77,7 +77,7 @@ def climb_bound(
     bound, targets = bound_statistics(prior, gaussians, rows)
     step, n_passes = 1.0, 1
     while n_passes < max_passes and not is_past(deadline):
-        trial = tuple(q.moved(target, step) for q, target in zip(gaussians, targets, strict=True))
+        trial = tuple(q.move(target, step) for q, target in zip(gaussians, targets, strict=True))
         statistics = bound_statistics(prior, trial, rows)
         n_passes += 1
         gain = statistics.bound - bound
@@ -241,16 +241,16 @@ def stochastic_bound(
     """
     deadline = None if time_limit is None else monotonic() + time_limit
     state = _BatchState(prior, standard_gaussians(prior, rows), Adam.begin(prior.kernel.theta))
-    steps = _BatchSteps(bounds, natural_step, learning_rate)
     history: list[float] = []
     reason: Reason = "max_iter"
+    n_rows = len(rows.X)
     with as_one_piece() as interrupt:
         try:
             while reason == "max_iter" and len(history) < max_iter:
                 values = []
-                for which in _batches(len(rows.X), batch_size, rng):
-                    batch = rows.taken(which, len(rows.X) / len(which))
-                    state, value = state.stepped(batch, steps)
+                for which in np.array_split(rng.permutation(n_rows), -(-n_rows // batch_size)):
+                    batch = rows.take(which, n_rows / len(which))
+                    state, value = state.step(batch, bounds, natural_step, learning_rate)
                     values.append(value)
                     if is_past(deadline):
                         reason = "time_limit"
@@ -276,14 +276,6 @@ def stochastic_bound(
     return BoundFit(posterior, top.bound, np.array(history), max(1, len(history)), reason)
 
 
-class _BatchSteps(NamedTuple):
-    """How far each mini-batch moves, and where to."""
-
-    bounds: Array
-    natural_step: float
-    learning_rate: float
-
-
 @dataclass(frozen=True, eq=False)
 class _BatchState:
     """Everything that a mini-batch changes."""
@@ -292,17 +284,19 @@ class _BatchState:
     gaussians: tuple[WhitenedGaussian, ...]
     adam: "Adam"
 
-    def stepped(self, batch: LabelledRows, steps: _BatchSteps) -> tuple[Self, float]:
+    def step(
+        self, batch: LabelledRows, bounds: Array, natural_step: float, learning_rate: float
+    ) -> tuple[Self, float]:
         """Return the next state, and the bound that the batch estimated for this one."""
         statistics = bound_statistics(self.prior, self.gaussians, batch)
         gaussians = tuple(
-            q.moved(target, steps.natural_step)
+            q.move(target, natural_step)
             for q, target in zip(self.gaussians, statistics.targets, strict=True)
         )
-        if not len(steps.bounds):
+        if not len(bounds):
             return replace(self, gaussians=gaussians), statistics.bound
         gradient = bound_gradient(self.prior, gaussians, batch)
-        adam = self.adam.stepped(gradient, steps.bounds, steps.learning_rate)
+        adam = self.adam.step(gradient, bounds, learning_rate)
         prior = replace(self.prior, kernel=self.prior.kernel.with_theta(adam.point))
         return type(self)(prior, gaussians, adam), statistics.bound
 
@@ -324,7 +318,7 @@ class Adam:
         """Return the state before any step."""
         return cls(point, np.zeros_like(point), np.zeros_like(point), 0)
 
-    def stepped(self, gradient: Array, bounds: Array, learning_rate: float) -> Self:
+    def step(self, gradient: Array, bounds: Array, learning_rate: float) -> Self:
         """Return the state after one step up the gradient, moved inside the bounds, (p, 2)."""
         n_steps = self.n_steps + 1
         first = 0.9 * self.first + 0.1 * gradient
@@ -332,11 +326,6 @@ class Adam:
         size = np.sqrt(second / (1 - 0.999**n_steps)) + 1e-8
         point = self.point + learning_rate * first / (1 - 0.9**n_steps) / size
         return type(self)(np.clip(point, *bounds.T), first, second, n_steps)
-
-
-def _batches(n_rows: int, batch_size: int, rng: np.random.Generator) -> list[Indices]:
-    """Return all rows in random order, in batches of nearly equal size."""
-    return np.array_split(rng.permutation(n_rows), -(-n_rows // batch_size))
 
 
 def _has_settled(history: list[float], tol: float) -> bool:

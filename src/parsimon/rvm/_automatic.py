@@ -30,7 +30,7 @@ from parsimon.rvm._dictionary import (
     BasisFunctions,
     KernelColumns,
     TableColumns,
-    choose_centres,
+    choose_row_centres,
     make_basis,
 )
 from parsimon.rvm._widths import chosen_rows
@@ -133,12 +133,11 @@ class ScaledRows:
         is_count = given is None or isinstance(given, Integral)
         if not is_count:
             given = finite_matrix(given, "centres")
-        points, numbers = choose_centres(
+        points, numbers = choose_row_centres(
             given if is_count or given.shape[1] != len(scales) else given / scales,
-            X if rows.is_new.all() else X[rows.is_new],
-            places=rows.places[rows.is_new],
-            row_weights=np.add.reduceat(rows.weights, np.flatnonzero(rows.is_new)),
-            random_state=seed_sequence(estimator.random_state).spawn(1)[0],
+            X,
+            rows,
+            seed_sequence(estimator.random_state).spawn(1)[0],
         )
         at_rows = is_count and len(points) == int(rows.is_new.sum())
         place = np.cumsum(rows.is_new) - 1 if at_rows else None
@@ -239,7 +238,9 @@ class Trials:
         return np.concatenate([np.arange(first), first + used])
 
 
-def dealt(groups: Indices, weights: Array, importance: Array | None = None) -> tuple[HeldOut, ...]:
+def deal_rows(
+    groups: Indices, weights: Array, importance: Array | None = None
+) -> tuple[HeldOut, ...]:
     """Return the ways to deal rows out: several if there are few.
 
     Shapes: groups (n,), weights (n,), importance (n,).
@@ -303,16 +304,17 @@ def choose_width(
             tried += _from_wide_to_narrow(
                 trials, name, losses, constant[parts.rows], tried, deadline
             )
-    tried = _dealt_again(trials, tried, losses, deadline)
-    n_deals = max(len(one.losses) for one in tried)
+    tried = _deal_again(trials, tried, losses, deadline)
+    n_deals = max(len(trial.losses) for trial in tried)
     deals = trials.deals[:n_deals]
     best = min(
-        (one for one in tried if len(one.losses) == n_deals), key=lambda one: one.mean(deals)
+        (trial for trial in tried if len(trial.losses) == n_deals),
+        key=lambda trial: trial.mean(deals),
     )
     base = np.concatenate([constant[deal.rows] for deal in deals])
     weights = shared_weights(deals)
     is_kept = gains_surely(base - np.concatenate(best.losses), weights)
-    means = [(one.name, one.width, one.mean(deals)) for one in tried]
+    means = [(trial.name, trial.width, trial.mean(deals)) for trial in tried]
     return WidthChoice(
         best.kernel if is_kept else None,
         best.scores,
@@ -349,10 +351,10 @@ def _from_wide_to_narrow(
             break
         scores = trials.scores(kernel, parts)
         now = Trial(name, width, kernel, (scores,), (losses(scores, parts),))
-        lowest = min(found, key=lambda one: one.mean(trials.deals), default=now)
+        lowest = min(found, key=lambda trial: trial.mean(trials.deals), default=now)
         found.append(now)
         if weights @ (now.losses[0] - lowest.losses[0]) > 0.0:
-            best = min([*before, *found], key=lambda one: one.mean(trials.deals))
+            best = min([*before, *found], key=lambda trial: trial.mean(trials.deals))
             # Where nothing is found yet, narrower functions may: unless it is plain already.
             if gains_surely(constant - best.losses[0], weights) or gains_surely(
                 now.losses[0] - lowest.losses[0], weights
@@ -361,7 +363,7 @@ def _from_wide_to_narrow(
     return found
 
 
-def _dealt_again(
+def _deal_again(
     trials: Trials,
     tried: Sequence[Trial],
     losses: Callable[[Array, HeldOut], Array],
@@ -369,17 +371,17 @@ def _dealt_again(
 ) -> list[Trial]:
     """Return the same, what the first deal cannot tell from the best measured on all deals."""
     weights = trials.deals[0].weights
-    least = min(tried, key=lambda one: one.mean(trials.deals)).losses[0]
-    is_close = [not gains_surely(one.losses[0] - least, weights) for one in tried]
+    least = min(tried, key=lambda trial: trial.mean(trials.deals)).losses[0]
+    is_close = [not gains_surely(trial.losses[0] - least, weights) for trial in tried]
     measured = list(tried)
     for parts in trials.deals[1:]:
         if sum(is_close) < 2 or (deadline is not None and time.monotonic() > deadline):
             break
         for place in np.flatnonzero(is_close):
-            one = measured[place]
-            scores = trials.scores(one.kernel, parts)
-            measured[place] = one._replace(
-                scores=(*one.scores, scores), losses=(*one.losses, losses(scores, parts))
+            trial = measured[place]
+            scores = trials.scores(trial.kernel, parts)
+            measured[place] = trial._replace(
+                scores=(*trial.scores, scores), losses=(*trial.losses, losses(scores, parts))
             )
     return measured
 

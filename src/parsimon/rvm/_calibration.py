@@ -26,7 +26,7 @@ from parsimon.rvm._automatic import (
     Trials,
     automatic_names,
     choose_width,
-    dealt,
+    deal_rows,
     half_time,
     shared_weights,
 )
@@ -278,7 +278,7 @@ def choose_classes(
         at_held = design[held][:, shared.order]
         return np.hstack([model.mean(at_held), model.variance(own.X[held], at_held)])
 
-    deals = dealt(codes_some, own.weights, importance[some])
+    deals = deal_rows(codes_some, own.weights, importance[some])
     constant = constant_calibration(codes, rows.weights, n_classes)
     blank = np.zeros((len(codes_some), 2 * len(constant.shift)))
     trusts = (0.0,) if estimator.response == "plug_in" else TRUSTS

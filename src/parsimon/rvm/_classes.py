@@ -9,7 +9,7 @@ that the classifier does not ask which it has.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from scipy.special import expit, ndtr, softmax
@@ -33,6 +33,7 @@ from parsimon.rvm._machine import (
     FarVariance,
     RelevanceMachine,
     Shared,
+    fit_far,
     make_machine,
 )
 from parsimon.rvm._setup import Dictionary
@@ -40,47 +41,32 @@ from parsimon.rvm._setup import Dictionary
 _TINY = np.finfo(np.float64).tiny
 
 
-class ClassModel(Protocol):
-    """The functions of a classifier; `design` is the basis of the model at the rows of X."""
-
-    def mean(self, design: Array) -> Array:
-        """Return the posterior means of the k functions, shape (n, k)."""
-
-    def variance(self, X: Array, design: Array) -> Array:
-        """Return their variances, shape (n, k)."""
-
-    def decision(self, X: Array, design: Array, *, plug_in: bool) -> Array:
-        """Return what is greatest for the most probable class, shape (n, k)."""
-
-    def probability(self, X: Array, design: Array, *, plug_in: bool) -> Array:
-        """Return class probabilities, shape (n, n_classes)."""
-
-    def weights(self, n_columns: int) -> Array:
-        """Return the weights of the shared columns, shape (k, n_columns), zero if not used."""
-
-    def precisions(self, n_columns: int) -> Array:
-        """Return their prior precisions, shape (k, n_columns), infinite if not used."""
-
-
 @dataclass(frozen=True, eq=False)
 class OneVsRestMachines:
-    """One function for each class, or a single one for two classes."""
+    """One function for each class, or a single one for two classes.
+
+    In all methods `design` is the basis of the model at the rows of X.
+    """
 
     machines: tuple[RelevanceMachine, ...]
 
     def mean(self, design: Array) -> Array:
+        """Return the posterior means of the k functions, shape (n, k)."""
         return np.column_stack([machine.mean(design) for machine in self.machines])
 
     def variance(self, X: Array, design: Array) -> Array:
+        """Return their variances, shape (n, k)."""
         return np.column_stack([machine.variance(X, design) for machine in self.machines])
 
     def decision(self, X: Array, design: Array, *, plug_in: bool) -> Array:
+        """Return what is greatest for the most probable class, shape (n, k)."""
         mean = self.mean(design)
         if plug_in:
             return mean
         return averaged_log_odds(mean, self.variance(X, design))
 
     def probability(self, X: Array, design: Array, *, plug_in: bool) -> Array:
+        """Return class probabilities, shape (n, n_classes)."""
         if len(self.machines) == 1 and not plug_in:
             mean = self.machines[0].mean(design)
             less = less_probable(mean, self.machines[0].variance(X, design))
@@ -93,9 +79,11 @@ class OneVsRestMachines:
         return share
 
     def weights(self, n_columns: int) -> Array:
+        """Return the weights of the shared columns, shape (k, n_columns), zero if not used."""
         return self._table([machine.posterior.mean for machine in self.machines], n_columns, 0.0)
 
     def precisions(self, n_columns: int) -> Array:
+        """Return their prior precisions, shape (k, n_columns), infinite if not used."""
         values = [machine.posterior.alpha for machine in self.machines]
         return self._table(values, n_columns, np.inf)
 
@@ -157,20 +145,18 @@ class SoftmaxClasses:
             # The bias must lead for the far variance to know it.
             own = own[np.argsort(pairs[own, 1], kind="stable")]
             used = pairs[own, 1]
-            has_bias = shared.basis.has_bias and bool((used == 0).any())
-            exact = FarVariance.fit(
+            part = fit_far(
                 column,
                 X,
                 columns[:, used],
+                keep_rows=keep_rows,
                 alpha=result.alpha[own],
                 mean=result.mean[own],
                 precision=probability[:, k] * (1.0 - probability[:, k]),
                 row_weights=row_weights,
-                has_bias=has_bias,
+                has_bias=shared.basis.has_bias and bool((used == 0).any()),
             )
-            far.append(
-                exact if keep_rows else exact.summary(X, columns[:, used], has_bias=has_bias)
-            )
+            far.append(part)
         return cls(moved, n_classes, tuple(far))
 
     def mean(self, design: Array) -> Array:
@@ -209,6 +195,9 @@ class SoftmaxClasses:
     def _columns_of(self, k: int) -> Indices:
         classes, columns = self.result.pairs.T
         return np.sort(columns[classes == k])
+
+
+ClassModel: TypeAlias = OneVsRestMachines | SoftmaxClasses
 
 
 def class_model(

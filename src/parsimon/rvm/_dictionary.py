@@ -15,6 +15,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from parsimon._checks import finite_matrix
+from parsimon._data import Rows
 from parsimon._random import Seed, seed_sequence
 from parsimon._typing import Array, Indices
 from parsimon.exceptions import InvalidInputError
@@ -413,6 +414,18 @@ def choose_centres(
             "same."
         )
     return points, numbers if len(numbers) == len(points) else np.arange(len(points))
+
+
+def choose_row_centres(centres: Any, X: Array, rows: Rows, seed: Seed) -> tuple[Array, Indices]:
+    """Return what `choose_centres` does among the distinct rows of a fit, at X of shape (n, d)."""
+    return choose_centres(
+        centres,
+        # The whole table itself where no inputs repeat: a kernel knows then that it is symmetric.
+        X if rows.is_new.all() else X[rows.is_new],
+        places=rows.places[rows.is_new],
+        row_weights=np.add.reduceat(rows.weights, np.flatnonzero(rows.is_new)),
+        random_state=seed,
+    )
 
 
 def _spread_rows(X: Array, n_chosen: int, row_weights: Array | None, random_state: Seed) -> Indices:

@@ -15,7 +15,7 @@ How complex a model is, the last objective of the search:
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -73,24 +73,6 @@ class SweptGenome(NamedTuple):
     genome: Callable[[], Genome]
     values: Array
     cutoffs: Array
-
-
-class GenomeEvaluator(Protocol):
-    """What an archive needs to judge genomes."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The objectives: rates, then complexity."""
-
-    @property
-    def maximise(self) -> tuple[str, ...]:
-        """Those of which more is better."""
-
-    def evaluate(self, genes: dict[int, float], parent: Genome | None) -> SweptGenome:
-        """Fit a genome, beginning at its parent's weights, and sweep its thresholds."""
-
-    def offsets(self, cutoffs: Array) -> Array:
-        """Return what is subtracted from scores at the cutoffs of points."""
 
 
 class FitRows(NamedTuple):
@@ -177,29 +159,39 @@ class GenomeFitter:
         return values
 
 
-class TwoClassEvaluator:
-    """Rates of two classes on all rows, or means over the folds in which rows are held out."""
+def fold_rows(folds: Indices | None, n_rows: int) -> tuple[Mask, Mask]:
+    """Return the rows that each fold holds out and is fitted to, (k, n); without folds, all."""
+    if folds is None:
+        every = np.ones((1, n_rows), dtype=np.bool_)
+        return every, every
+    held = folds == np.arange(folds.max() + 1)[:, None]
+    return held, ~held
 
-    names, maximise = OBJECTIVES, OBJECTIVES[:1]
+
+class TwoClassEvaluator:
+    """Rates of two classes on all rows, or means over the folds in which rows are held out.
+
+    names, maximise: The objectives, rates and then complexity; those of which more is better.
+    """
+
+    names: tuple[str, ...] = OBJECTIVES
+    maximise: tuple[str, ...] = OBJECTIVES[:1]
 
     def __init__(self, fitter: GenomeFitter, folds: Indices | None = None) -> None:
         problem = fitter.problem
-        if folds is None:
-            folds = np.zeros(problem.n_rows, dtype=np.intp)
-            held = trained = np.ones((1, problem.n_rows), dtype=np.bool_)
-        else:
-            held = folds == np.arange(folds.max() + 1)[:, None]
-            trained = ~held
+        held, trained = fold_rows(folds, problem.n_rows)
         self._fitter = fitter
         self._fit_rows = fit_rows(problem, trained)
         self._rate_rows = rate_rows(*problem.counts(held))
 
     def evaluate(self, genes: dict[int, float], parent: Genome | None) -> SweptGenome:
+        """Fit a genome, beginning at its parent's weights, and sweep its thresholds."""
         fitted = self._fitter.fit(genes, parent, self._fit_rows)
         values, cutoffs = self._fitter.corners(fitted, self._rate_rows)
         return SweptGenome(fitted.genome, values, cutoffs)
 
     def offsets(self, cutoffs: Array) -> Array:
+        """Return what is subtracted from scores at the cutoffs of points."""
         return cutoffs
 
 
@@ -220,12 +212,8 @@ class ManyClassEvaluator:
         self.maximise = tuple(f"rate {k}" for k in range(problem.n_classes))
         self.names = (*self.maximise, "complexity")
         self._gains = rate_gains(problem.codes, problem.weights, folds, problem.n_classes)
-        if folds is None:
-            self._held = np.ones((1, problem.n_rows), dtype=np.bool_)
-            self._fit_weights = problem.weights[None]
-        else:
-            self._held = folds == np.arange(folds.max() + 1)[:, None]
-            self._fit_weights = problem.weights * ~self._held
+        self._held, trained = fold_rows(folds, problem.n_rows)
+        self._fit_weights = problem.weights * trained
 
     def evaluate(self, genes: dict[int, float], parent: Genome | None) -> SweptGenome:
         genome, scores, complexity = self._fitted(genes, parent)
@@ -263,3 +251,6 @@ class ManyClassEvaluator:
             weights[block, :-1], scores[held] = mode.weights, mode.scores[held]
         complexity = measure_complexity(self._complexity, active, alpha, has_bias=problem.has_bias)
         return Genome(active, levels, weights), scores, complexity
+
+
+GenomeEvaluator: TypeAlias = TwoClassEvaluator | ManyClassEvaluator

@@ -261,6 +261,14 @@ class FarSummary:
         return added
 
 
+def fit_far(
+    column: Column, X: Array, design: Array, *, keep_rows: bool, has_bias: bool, **posterior: Any
+) -> FarVariance | FarSummary:
+    """Return `FarVariance.fit`, from all training rows or summarised by a few."""
+    exact = FarVariance.fit(column, X, design, has_bias=has_bias, **posterior)
+    return exact if keep_rows else exact.summary(X, design, has_bias=has_bias)
+
+
 def _spread_rows(X: Array, most: int) -> Array:
     """Return at most so many different rows, each far from those before, shape (l, d)."""
     spread = X.std(axis=0)
@@ -423,21 +431,18 @@ def make_machine(
     columns = shared.positions(posterior.active)
     if column is None:
         return RelevanceMachine(columns, posterior)
-    has_bias = shared.basis.has_bias and bool((posterior.active == 0).any())
-    own = design[:, posterior.active]
-    far = FarVariance.fit(
+    far = fit_far(
         column,
         X,
-        own,
+        design[:, posterior.active],
+        keep_rows=keep_rows,
         alpha=posterior.alpha,
         mean=posterior.mean,
         noise_variance=posterior.noise_variance,
         row_weights=row_weights,
-        has_bias=has_bias,
+        has_bias=shared.basis.has_bias and bool((posterior.active == 0).any()),
     )
-    if keep_rows:
-        return RelevanceMachine(columns, posterior, far)
-    return RelevanceMachine(columns, posterior, far.summary(X, own, has_bias=has_bias))
+    return RelevanceMachine(columns, posterior, far)
 
 
 def posterior_given(

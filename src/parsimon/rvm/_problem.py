@@ -177,12 +177,12 @@ class WalkedHalves:
         self._walks: dict[tuple[int, ...], Mask] = {}
 
     def __call__(self, rng: np.random.Generator) -> Mask:
-        first = self._dealt([np.flatnonzero(self._labels >= 0)], rng)
+        first = self._deal([np.flatnonzero(self._labels >= 0)], rng)
         if _both_classes(first, self._labels):
             return first
-        return self._dealt([np.flatnonzero(self._labels == label) for label in (0, 1)], rng)
+        return self._deal([np.flatnonzero(self._labels == label) for label in (0, 1)], rng)
 
-    def _dealt(self, groups: list[Indices], rng: np.random.Generator) -> Mask:
+    def _deal(self, groups: list[Indices], rng: np.random.Generator) -> Mask:
         starts = tuple(self._border(rows, rng) for rows in groups)
         if starts not in self._walks:
             walks = [

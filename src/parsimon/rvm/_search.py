@@ -250,18 +250,18 @@ class TwoArchives:
         entered, validated = self._enter(self.n_evaluations + 1, genes, parent)
         if validated:
             if self._swap:
-                self._swapped()
+                self._swap_halves()
             else:
-                self._shuffled(rng)
+                self._shuffle(rng)
         return entered
 
-    def _swapped(self) -> None:
+    def _swap_halves(self) -> None:
         self.elite, self.validation_elite = self.validation_elite, self.elite
         self._fit_rows, self._other_fit_rows = self._other_fit_rows, self._fit_rows
         self._rate_rows, self._other_rate_rows = self._other_rate_rows, self._rate_rows
         self.first = ~self.first
 
-    def _shuffled(self, rng: np.random.Generator) -> None:
+    def _shuffle(self, rng: np.random.Generator) -> None:
         """Split anew, and let the models of the training archive enter again.
 
         All thresholds of each are swept again: with those alone that were members, the archive

@@ -29,7 +29,7 @@ from parsimon.rvm._dictionary import (
     DictionaryColumns,
     KernelColumns,
     TableColumns,
-    choose_centres,
+    choose_row_centres,
     make_basis,
 )
 from parsimon.rvm._widths import WidthFit, best_gamma, input_widths
@@ -81,7 +81,7 @@ def sparse_options(estimator: Any) -> dict[str, Any]:
     return options
 
 
-def prepared_rows(estimator: Any, X: Array, y: Array, weights: Array) -> Rows:
+def prepare_rows(estimator: Any, X: Array, y: Array, weights: Array) -> Rows:
     """Return the rows with weight, equal ones merged unless X holds similarities."""
     if is_precomputed(estimator) and X.shape[0] != X.shape[1]:
         raise InvalidInputError(
@@ -118,16 +118,7 @@ def make_dictionary(
         )
         return Dictionary(basis, basis.design(rows.X))
     seeds = seed_sequence(estimator.random_state).spawn(2)
-    # The whole table itself where no inputs repeat: a kernel knows then that it is symmetric.
-    distinct = rows.X if rows.is_new.all() else rows.X[rows.is_new]
-    summed = np.add.reduceat(rows.weights, np.flatnonzero(rows.is_new))
-    points, numbers = choose_centres(
-        estimator.centres,
-        distinct,
-        places=rows.places[rows.is_new],
-        row_weights=summed,
-        random_state=seeds[0],
-    )
+    points, numbers = choose_row_centres(estimator.centres, rows.X, rows, seeds[0])
     widths, gamma = None, "scale" if estimator.gamma is None else estimator.gamma
     starts: tuple[SparseBayes | None, ...] = ()
     if by_evidence:

@@ -297,7 +297,7 @@ def refit(result: ArchiveResult, table: TrainingTable) -> tuple[Array, Array, Ar
         columns = table.design[:, model.active]
         scores = _scores(columns, codes, n_classes, model, weights)
         if n_classes == 2:
-            cutoffs[own] = settled_cutoffs(cutoffs[own], scores[:, 0])
+            cutoffs[own] = settle_cutoffs(cutoffs[own], scores[:, 0])
             predicted = (scores[:, 0] > cutoffs[own, None]).astype(np.intp)
             if table.held is not None:
                 labels, rest = codes.astype(np.float64), weights - table.held
@@ -311,7 +311,7 @@ def refit(result: ArchiveResult, table: TrainingTable) -> tuple[Array, Array, Ar
     return training if table.held is None else held, training, cutoffs
 
 
-def settled_cutoffs(cutoffs: Array, scores: Array) -> Array:
+def settle_cutoffs(cutoffs: Array, scores: Array) -> Array:
     """Return each cutoff in the middle of the gap between scores in which it lies.
 
     The rows above it stay the same. Beyond the greatest and the least score it is infinite.

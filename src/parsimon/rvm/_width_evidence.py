@@ -2,7 +2,7 @@
 
 `KernelFamily` is a kernel at fixed centres, its widths the free hyperparameters `theta`;
 `ResolutionFamily` is a `MultiResolution` dictionary, whose widths move together. Both are values:
-moving is `moved`, which returns another one. A `WidthBox` says where theta may go, and
+moving is `at`, which returns another one. A `WidthBox` says where theta may go, and
 `EvidenceProblems` hold the rows and targets.
 
 Gradient steps hold the columns in the model fixed. `climb_widths` moves the widths of a sparse
@@ -14,7 +14,7 @@ a sparse model should begin.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, Literal, NamedTuple, Protocol, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -39,35 +39,6 @@ _SQUARES = (1e-150, 1e150)
 _MOST_ENTRIES = 4_000_000
 
 
-class WidthFamily(Protocol):
-    """Columns of a design that depend smoothly on a vector `theta` of logarithms."""
-
-    @property
-    def kernel(self) -> Kernel | MultiResolution:
-        """What the functions are made of."""
-
-    @property
-    def bias(self) -> bool:
-        """Whether a column of ones comes first."""
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns, the bias included."""
-
-    @property
-    def theta(self) -> Array:
-        """Logarithms of what may move, shape (p,)."""
-
-    def moved(self, theta: Array) -> Self:
-        """Return the family at another theta."""
-
-    def design(self, X: Array, chosen: Indices | None = None) -> Array:
-        """Return all columns at X, or the chosen ones, shape (n, m)."""
-
-    def slope(self, X: Array, chosen: Indices, outer: Array) -> Array:
-        """Return the sum of `outer` times the derivatives of the chosen columns, shape (p,)."""
-
-
 @dataclass(frozen=True, eq=False)
 class KernelFamily:
     """One function for each centre: a kernel's similarity with it.
@@ -83,20 +54,25 @@ class KernelFamily:
 
     @property
     def n_columns(self) -> int:
+        """Number of columns, the bias included."""
         return len(self.centres) + self.bias
 
     @property
     def theta(self) -> Array:
+        """Logarithms of what may move, shape (p,)."""
         return self.kernel.theta
 
-    def moved(self, theta: Array) -> Self:
+    def at(self, theta: Array) -> Self:
+        """Return the family at another theta."""
         return replace(self, kernel=self.kernel.with_theta(theta))
 
     def design(self, X: Array, chosen: Indices | None = None) -> Array:
+        """Return all columns at X, or the chosen ones, shape (n, m)."""
         own, has_bias = _without_bias(chosen, len(self.centres), self.bias)
         return _with_ones(self.kernel.gram(X, self.centres[own]), has_bias)
 
     def slope(self, X: Array, chosen: Indices, outer: Array) -> Array:
+        """Return the sum of `outer` times the derivatives of the chosen columns, shape (p,)."""
         own, has_bias = _without_bias(chosen, len(self.centres), self.bias)
         outer = outer[:, int(has_bias) :]
         total = np.zeros(self.kernel.n_theta)
@@ -129,7 +105,7 @@ class ResolutionFamily:
     def theta(self) -> Array:
         return np.log([self.kernel.width])
 
-    def moved(self, theta: Array) -> Self:
+    def at(self, theta: Array) -> Self:
         return replace(self, kernel=replace(self.kernel, width=float(np.exp(theta[0]))))
 
     def design(self, X: Array, chosen: Indices | None = None) -> Array:
@@ -149,6 +125,10 @@ class ResolutionFamily:
         seen = slice(None) if self.kernel.columns is None else list(self.kernel.columns)
         distances = squared_distances(X[:, seen] / widths[0], self.centres[:, seen] / widths[0])
         return distances[:, centre] * -(4.0**level), has_bias
+
+
+# Columns of a design that depend smoothly on a vector `theta` of logarithms.
+WidthFamily: TypeAlias = KernelFamily | ResolutionFamily
 
 
 def _without_bias(chosen: Indices | None, n_functions: int, bias: bool) -> tuple[Indices, bool]:
@@ -444,7 +424,7 @@ class ActiveColumns(NamedTuple):
         """The noise variance, None in classification."""
         return float(np.exp(self.log_noise[0])) if len(self.log_noise) else None
 
-    def moved(self, values: Array) -> "ActiveColumns":
+    def at(self, values: Array) -> "ActiveColumns":
         """Return the part at other values of its hyperparameters, all in one vector."""
         log_alpha, log_noise = np.split(values, [len(self.log_alpha)])
         return self._replace(log_alpha=log_alpha, log_noise=log_noise)
@@ -468,7 +448,7 @@ def climb_widths(
         )
         for fit in fits
     ]
-    moved, found = _maximised(family, problems, parts, family.theta, bounds)
+    moved, found = _maximise(family, problems, parts, family.theta, bounds)
     starts = [
         replace(fit, alpha=np.exp(part.log_alpha), noise_variance=part.noise_variance)
         for fit, part in zip(fits, found, strict=True)
@@ -492,7 +472,7 @@ def common_climb(
     chosen = rng.choice(n_functions, min(n_functions, MOST_COMMON), replace=False)
     active = np.concatenate([np.arange(first), first + np.sort(chosen)])
     group = np.minimum(np.arange(len(active)), first)
-    squares = np.mean(family.moved(starts[0]).design(problems.X, active[first:]) ** 2)
+    squares = np.mean(family.at(starts[0]).design(problems.X, active[first:]) ** 2)
     parts = []
     for target in problems.targets:
         size, noise = _LATENT_VARIANCE, np.empty(0)
@@ -504,10 +484,10 @@ def common_climb(
         bias = -np.log(size + np.mean(target) ** 2)
         parts.append(ActiveColumns(active, group, np.array([bias] * first + [functions]), noise))
     free = replace(problems, options={**problems.options, "prior": "ard"})
-    return _maximised(family, free, parts, starts, bounds)
+    return _maximise(family, free, parts, starts, bounds)
 
 
-def _maximised(
+def _maximise(
     family: WidthFamily,
     problems: EvidenceProblems,
     parts: list[ActiveColumns],
@@ -523,8 +503,8 @@ def _maximised(
 
     def unpacked(x: Array) -> tuple[WidthFamily, list[ActiveColumns]]:
         pieces = np.split(x[n_theta:], ends)
-        own = [part.moved(piece) for part, piece in zip(parts, pieces, strict=True)]
-        return family.moved(x[:n_theta]), own
+        own = [part.at(piece) for part, piece in zip(parts, pieces, strict=True)]
+        return family.at(x[:n_theta]), own
 
     def objective(x: Array) -> tuple[float, Array]:
         value, slope = evidence_slope(*unpacked(x), problems)

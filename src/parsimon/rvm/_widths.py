@@ -136,7 +136,7 @@ def walk(
     for theta in thetas:
         if states and (n_worse == _WORSE or problems.time_left == 0.0):
             break
-        moved = family.moved(theta)
+        moved = family.at(theta)
         starts = problems.fit(moved, starts, roughly=True)
         states.append(WidthState(moved, starts, problems.price))
         n_worse = n_worse + 1 if states[-1].score < best else 0
@@ -368,7 +368,7 @@ def _common_widths(
         for place in left[np.argsort(bounds[left, 1] - theta[left])][:-1]:
             without = theta.copy()
             without[place] = bounds[place, 1]
-            reached = evidence_slope(family.moved(without), parts, problem)[0]
+            reached = evidence_slope(family.at(without), parts, problem)[0]
             if reached > value - problem.width_price:
                 theta, value, bounds[place, 0] = without, reached, bounds[place, 1]
         if np.count_nonzero(bounds[left, 0] < bounds[left, 1]) == len(left):

@@ -40,7 +40,7 @@ from parsimon.rvm._setup import (
     RelevanceEstimator,
     check_machine_options,
     make_dictionary,
-    prepared_rows,
+    prepare_rows,
     rough_options,
     sparse_options,
     warn_of_cut_fits,
@@ -269,14 +269,14 @@ class RVC(ClassifierMixin, RelevanceEstimator):
         importance = class_weights(self.class_weight, labels, codes, weights)
         weights = weights * importance
         check_classes(labels, codes, weights)
-        rows = prepared_rows(self, X, codes.astype(np.float64), weights)
+        rows = prepare_rows(self, X, codes.astype(np.float64), weights)
         # A label without weight is as if it had never been there.
         present, own_codes = np.unique(rows.y.astype(np.intp), return_inverse=True)
         self.classes_ = labels[present]
         checked_cutoff(self.cutoff, len(present))
         # The matrices are small: more threads would take longer, and change the last digits.
         with one_thread():
-            fits = self._fitted(rows, own_codes, importance[rows.places], deadline)
+            fits = self._fit_rows(rows, own_codes, importance[rows.places], deadline)
         warn_of_cut_fits(fits)
         return self
 
@@ -327,7 +327,7 @@ class RVC(ClassifierMixin, RelevanceEstimator):
             return flat(mean)
         return flat(mean), flat(np.sqrt(self._model.variance(X, design)))
 
-    def _fitted(
+    def _fit_rows(
         self, rows: Rows, codes: Indices, importance: Array, deadline: float | None
     ) -> list[SparseBayes | SparseSoftmax]:
         n_classes, joint, calibration = len(self.classes_), self._is_joint(), None
@@ -343,7 +343,7 @@ class RVC(ClassifierMixin, RelevanceEstimator):
                 # A fit to the end has other scores, where classes can be told apart greater by far.
                 algorithm, options = "fast", options | {"tol": rough["tol"]}
         else:
-            made = self._given_dictionary(rows, codes, deadline)
+            made = self._make_dictionary(rows, codes, deadline)
         fits = fit_classes(
             made,
             codes,
@@ -366,7 +366,7 @@ class RVC(ClassifierMixin, RelevanceEstimator):
     def _can_be_joint(self) -> bool:
         return self.algorithm == "fast" and self.smoothness is None
 
-    def _given_dictionary(self, rows: Rows, codes: Indices, deadline: float | None) -> Dictionary:
+    def _make_dictionary(self, rows: Rows, codes: Indices, deadline: float | None) -> Dictionary:
         made = make_dictionary(
             self,
             rows,
@@ -391,7 +391,7 @@ class RVC(ClassifierMixin, RelevanceEstimator):
         shared = shared_columns(basis, [fit.active for fit in fits])
         # A constant is as sure of itself everywhere.
         is_far = self.far_variance and basis.functions.n_columns > 0
-        self._model: ClassModel = class_model(
+        self._model: ClassModel | CalibratedClasses = class_model(
             fits,
             shared,
             len(self.classes_),
@@ -412,7 +412,7 @@ class RVC(ClassifierMixin, RelevanceEstimator):
         self.n_iter_ = max(fit.n_iter for fit in fits)
         self.converged_ = all(fit.converged for fit in fits)
 
-    def _model_of(self) -> ClassModel:
+    def _model_of(self) -> ClassModel | CalibratedClasses:
         check_is_fitted(self)
         return self._model
 
@@ -427,7 +427,6 @@ def classifier_given(
     *,
     cutoff: Any = 0.0,
     sample_weight: Any = None,
-    design: Array | None = None,
     feature_names: Any = None,
     largest_score: float = 30.0,
 ) -> RVC:
@@ -439,7 +438,7 @@ def classifier_given(
     an unfitted one with the options, which `fit` would fit by evidence.
 
     Shapes: X (n, d), codes (n,), classes (n_classes,), alpha (M,), cutoff (n_classes,),
-        sample_weight (n,), design (n, M), feature_names (d,).
+        sample_weight (n,), feature_names (d,).
     """
     alpha = np.asarray(alpha, dtype=np.float64)
     if alpha.shape != (basis.n_columns,) or np.isnan(alpha).any() or (alpha < 0).any():
@@ -450,7 +449,7 @@ def classifier_given(
     X, codes, classes = np.asarray(X, dtype=np.float64), np.asarray(codes), np.asarray(classes)
     checked_cutoff(cutoff, len(classes))
     weights = row_weights(sample_weight, len(X))
-    design = basis.design(X) if design is None else design
+    design = basis.design(X)
     model: RVC = clone(options).set_params(cutoff=cutoff, response="plug_in")
     model.classes_, model.n_features_in_ = classes, X.shape[1]
     if feature_names is not None:

@@ -53,7 +53,7 @@ from parsimon.rvm._setup import (
     Dictionary,
     check_machine_options,
     make_dictionary,
-    prepared_rows,
+    prepare_rows,
     sparse_options,
 )
 from parsimon.rvm._solutions import TrainingTable, front_of, rule_names
@@ -230,7 +230,7 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         if isinstance(self.kernel, str) and not is_precomputed(self):
             warn_of_units(X, stacklevel=4)
         options = _single_machine(self)
-        rows = prepared_rows(options, X, codes.astype(np.float64), weights)
+        rows = prepare_rows(options, X, codes.astype(np.float64), weights)
         present, own = np.unique(rows.y.astype(np.intp), return_inverse=True)
         self.classes_ = labels[present]
         check_rule(self.choose, rule_names(self.classes_))
@@ -245,7 +245,7 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         )
         seed, fold_seed = _seeds(self.random_state)
         split = _split(self, rows, made.design, (X, codes, weights), fold_seed)
-        found = _searched(self, made, rows, own, split, seed, deadline)
+        found = _run_search(self, made, rows, own, split, seed, deadline)
         self.n_iter_, self.n_evaluations_ = found.n_iter, found.n_evaluations
         self.stopped_by_, self.history_ = found.stopped_by, found.history
         held, names = split.held(len(own)), getattr(self, "feature_names_in_", None)
@@ -370,7 +370,7 @@ def _split(
     return given_split(estimator.cv, X, codes, weights, rows.which)
 
 
-def _searched(
+def _run_search(
     estimator: ParetoRVC,
     made: Dictionary,
     rows: Rows,
@@ -441,7 +441,7 @@ def plot_roc_levels(
             if level > chosen_levels[0]:
                 # The band that this level adds: along its edge and back along the one before.
                 band = [
-                    np.concatenate([one, back[::-1]]) for one, back in zip(edge, inner, strict=True)
+                    np.concatenate([on, back[::-1]]) for on, back in zip(edge, inner, strict=True)
                 ]
                 axes.fill(*band, color=shade, alpha=0.35, linewidth=0, zorder=1)
             inner = edge

@@ -21,7 +21,7 @@ from parsimon.rvm._automatic import (
     Trials,
     automatic_names,
     choose_width,
-    dealt,
+    deal_rows,
     half_time,
 )
 from parsimon.rvm._dictionary import BasisFunctions
@@ -31,7 +31,7 @@ from parsimon.rvm._setup import (
     RelevanceEstimator,
     check_machine_options,
     make_dictionary,
-    prepared_rows,
+    prepare_rows,
     rough_options,
     sparse_options,
     warn_of_cut_fits,
@@ -230,16 +230,16 @@ class RVR(RegressorMixin, RelevanceEstimator):
             Itself.
         """
         check_machine_options(self)
-        noise = self._checked_noise()
+        noise = self._check_noise()
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         weights = row_weights(sample_weight, len(X))
-        rows = prepared_rows(self, X, np.asarray(y, dtype=np.float64), weights)
+        rows = prepare_rows(self, X, np.asarray(y, dtype=np.float64), weights)
         self._centre, self._unit = target_scale(rows.y, rows.weights, centred=self.bias)
         rows = replace(rows, y=(rows.y - self._centre) / self._unit)
         # The matrices are small: more threads would take longer, and change the last digits.
         with one_thread():
-            posterior = self._fitted(rows, noise, deadline)
+            posterior = self._fit_rows(rows, noise, deadline)
         warn_of_cut_fits([posterior])
         if self.kernel_ == "features":
             warn_of_explained_noise(len(rows.y), X.shape[1], len(self.relevance_))
@@ -284,12 +284,12 @@ class RVR(RegressorMixin, RelevanceEstimator):
             return mean
         return mean, self._unit * np.sqrt(self._machine.variance(X, design))
 
-    def _fitted(self, rows: Rows, noise: float | None, deadline: float | None) -> SparseBayes:
+    def _fit_rows(self, rows: Rows, noise: float | None, deadline: float | None) -> SparseBayes:
         """Fit the rows, which are in units of their own, and keep what is found."""
         options = sparse_options(self)
         options["noise_variance"] = None if noise is None else (noise / self._unit) / self._unit
         if automatic_names(self):
-            made, self.candidates_ = self._chosen(rows, options, deadline)
+            made, self.candidates_ = self._choose_functions(rows, options, deadline)
         else:
             made = make_dictionary(
                 self, rows, rows.y, task="regression", deadline=deadline, options=options
@@ -305,7 +305,7 @@ class RVR(RegressorMixin, RelevanceEstimator):
         self._store(made, rows, posterior)
         return posterior
 
-    def _chosen(
+    def _choose_functions(
         self, rows: Rows, options: dict[str, Any], deadline: float | None
     ) -> tuple[Dictionary, tuple[tuple[str, float, float], ...]]:
         """Choose scales and a width, or a constant, on held-out rows; see `choose_width`."""
@@ -327,7 +327,7 @@ class RVR(RegressorMixin, RelevanceEstimator):
             mean: Array = design[held][:, fit.active] @ fit.mean
             return mean[:, None]
 
-        deals = dealt(groups[some], own.weights)
+        deals = deal_rows(groups[some], own.weights)
         choice = choose_width(
             Trials(own, self.bias, deals, scorer),
             automatic_names(self),
@@ -365,7 +365,7 @@ class RVR(RegressorMixin, RelevanceEstimator):
         self.degrees_of_freedom_ = float(posterior.well_determined.sum())
         self.n_iter_, self.converged_ = posterior.n_iter, posterior.converged
 
-    def _checked_noise(self) -> float | None:
+    def _check_noise(self) -> float | None:
         if self.noise is None or self.noise == "estimate":
             return None
         if not isinstance(self.noise, Real) or not 0 < float(self.noise) < np.inf:

@@ -51,6 +51,11 @@ def test_hostile_names_are_kept_as_they_are():
     assert clean_names(names) == tuple(names)
 
 
+def test_names_of_plain_characters_stay():
+    names = ("X", "XX ray", "Größe (m²)", "年龄", "a_b.c-d", "{u202e}")
+    assert clean_names(names) == names
+
+
 def test_control_characters_spaces_and_turning_marks_go():
     assert clean_names(["\x00a\x1b[31m", " b\n", "c\u202eevil", "\ud800"]) == (
         "a[31m",

@@ -125,7 +125,7 @@ def test_rows_of_a_rare_class_are_left_out_unless_one_class_is_asked_for():
     outcome = read_outcome(rows, "y")
     assert outcome.classes == ("c", "a")
     assert [(one.value, one.count) for one in outcome.treatments] == [("b", 2), ("d", 1)]
-    assert {one.kind for one in outcome.treatments} == {"rows_of_rare_class"}
+    assert {(one.kind, one.column) for one in outcome.treatments} == {("rows_of_rare_class", "y")}
     assert outcome.kept.sum() == len(outcome.values) == 9
     asked = read_outcome(rows, "y", positive="a")
     assert asked.kept.all()

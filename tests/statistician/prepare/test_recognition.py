@@ -289,6 +289,12 @@ def test_dates_are_days_since_the_first():
     np.testing.assert_array_equal(values, [10, 0.75, np.nan, 4])
 
 
+def test_cells_that_are_no_dates_are_counted_and_one_is_shown():
+    found = recognise(pd.Series(["2021-01-11", "2021-02-01", "2021-03-05"] * 10 + ["soon"]), "seen")
+    unread = [one for one in found.treatments if one.kind == "cells_unread"]
+    assert [(one.column, one.count, one.value) for one in unread] == [("seen", 1, "soon")]
+
+
 def test_dates_whose_month_is_unclear_are_left_out_and_said():
     found = recognise(cycle(["03/04/2021", "05/06/2021"]), "seen")
     assert kinds(found) == ["column_ambiguous_date"]

@@ -99,26 +99,20 @@ def blocks(design: AnyArray, size: int) -> Iterator[tuple[slice, Array]]:
         yield rows, np.asarray(design[rows], dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class SparseBayes:
-    r"""A Gaussian posterior over the weights of the few columns that are in the model.
+@dataclass(frozen=True, kw_only=True)
+class SparsePosterior:
+    r"""A Gaussian posterior over the weights of the few columns that are in a model.
 
     Attributes
     ----------
-    active : ndarray of shape (m,)
-        Columns of the design that are in the model, ascending.
     alpha : ndarray of shape (m,)
-        Prior precisions of their weights; those of all other columns are infinite.
+        Prior precisions of the weights; those of all others are infinite.
     mean : ndarray of shape (m,)
         Posterior mean in regression, mode in classification.
     covariance : ndarray of shape (m, m)
-    noise_variance : float or None
-        None in classification.
     log_evidence : float
         Log marginal likelihood: exact in regression, by Laplace's method in classification, a
         lower bound for the variational algorithm.
-    objective : float
-        What was maximised: the log evidence plus the log prior of alpha, which is zero for "ard".
     n_iter : int
     converged : bool
     reason : str
@@ -127,13 +121,10 @@ class SparseBayes:
         The objective after each accepted step; it never decreases.
     """
 
-    active: Indices
     alpha: Array
     mean: Array
     covariance: Array
-    noise_variance: float | None
     log_evidence: float
-    objective: float
     n_iter: int
     converged: bool
     reason: str
@@ -148,6 +139,27 @@ class SparseBayes:
         """
         share: Array = 1.0 - self.alpha * np.diagonal(self.covariance)
         return np.clip(share, 0.0, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseBayes(SparsePosterior):
+    """A Gaussian posterior over the weights of the few columns that are in the model.
+
+    Attributes
+    ----------
+    active : ndarray of shape (m,)
+        Columns of the design that are in the model, ascending.
+    noise_variance : float or None
+        None in classification.
+    objective : float
+        What was maximised: the log evidence plus the log prior of alpha, which is zero for "ard".
+    alpha, mean, covariance, log_evidence, n_iter, converged, reason, history
+        As in `SparsePosterior`.
+    """
+
+    active: Indices
+    noise_variance: float | None
+    objective: float
 
 
 # Share of the targets' variance that is taken for noise at first.

@@ -11,7 +11,7 @@ softmax. `softmax_given` is for searches that choose the precisions themselves.
 """
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -31,6 +31,7 @@ from parsimon.inference.sparse_bayes._softmax_search import (
 )
 from parsimon.inference.sparse_bayes.design import (
     ScaledColumns,
+    SparsePosterior,
     check_budget,
     scaled_columns,
     weights_of_rows,
@@ -49,42 +50,19 @@ from parsimon.inference.sparse_bayes.spread import distinct_columns, inverse_pre
 _BLOCK = 2_000_000
 
 
-@dataclass(frozen=True)
-class SparseSoftmax:
+@dataclass(frozen=True, kw_only=True)
+class SparseSoftmax(SparsePosterior):
     r"""A Gaussian posterior over the weights of the (class, column) pairs that are in the model.
 
     pairs (m, 2): Class and column of each weight, ascending.
-    alpha (m,): Prior precisions of the weights; those of all other pairs are infinite.
-    mean (m,): Posterior mode.
-    covariance (m, m): Of Laplace's approximation.
-    log_evidence: Log marginal likelihood by Laplace's method.
-    reason: Why the algorithm stopped, one sentence.
-    history (n_steps,): The log evidence after each accepted step; it never decreases.
     """
 
     pairs: Indices
-    alpha: Array
-    mean: Array
-    covariance: Array
-    log_evidence: float
-    n_iter: int
-    converged: bool
-    reason: str
-    history: Array = field(default_factory=lambda: np.empty(0), repr=False)
 
     @property
     def active(self) -> Indices:
         """Columns of the design that are in the model of at least one class, ascending."""
         return np.unique(self.pairs[:, 1])
-
-    @property
-    def well_determined(self) -> Array:
-        r""":math:`\gamma_m = 1 - \alpha_m \Sigma_{mm}`, shape (m,): how far the data set a weight.
-
-        Their sum is the number of degrees of freedom of all classes together.
-        """
-        share: Array = 1.0 - self.alpha * np.diagonal(self.covariance)
-        return np.clip(share, 0.0, 1.0)
 
     def weights(self, n_classes: int, n_columns: int) -> Array:
         """Return the weights as a matrix of shape (n_classes, n_columns), zero where not active."""
@@ -329,16 +307,12 @@ def softmax_given(
     alpha: Array,
     *,
     row_weights: Array | None = None,
-    start: Array | None = None,
-    max_iter: int = 50,
 ) -> SparseSoftmax:
     r"""Return the posterior of all classes for given precisions that the classes share.
 
     Shapes: design (n, m), codes (n,), alpha (m,).
     """
-    mode = softmax_mode(
-        design, codes, n_classes, alpha, row_weights=row_weights, start=start, max_iter=max_iter
-    )
+    mode = softmax_mode(design, codes, n_classes, alpha, row_weights=row_weights)
     contrasts = class_contrasts(n_classes).matrix
     n_columns = design.shape[1]
     probability = class_log_likelihood(mode.scores, codes, row_weights)[1]
