@@ -1,8 +1,9 @@
 """The one analysis: what happens to every kind of data on the way from a table to findings.
 
-A `Kind` of data reads a table, looks at it as a whole, and describes what came out; `walk` does
-what is the same for all kinds: time, seeds, folds, what is kept for a later run, and what is needed
-to get the same page again. A new kind is a value of a class of its own, and nothing here changes.
+A `Kind` of data reads a table, looks at it as a whole, and describes what came out;
+`analyse_kind` does what is the same for all kinds: time, seeds, folds, what is kept for a later run,
+and what is needed to get the same page again. A new kind is a value of a class of its own, and
+nothing here changes.
 """
 
 import datetime
@@ -211,7 +212,7 @@ def begin(kind: Kind, table: Any, reading: tuple[Treatment, ...] = ()) -> Work:
     )
 
 
-def walk(kind: Kind, table: Any, reading: tuple[Treatment, ...] = ()) -> Any:
+def analyse_kind(kind: Kind, table: Any, reading: tuple[Treatment, ...] = ()) -> Any:
     """Analyse a table as data of its kind; `reading` says what was done to it before."""
     started = time.perf_counter()
     work = begin(kind, table, reading)

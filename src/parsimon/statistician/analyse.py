@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from parsimon.exceptions import InvalidInputError
 from parsimon.statistician._table_kind import TableKind
-from parsimon.statistician._walk import walk
+from parsimon.statistician._walk import analyse_kind
 from parsimon.statistician.analysis import Analysis
 from parsimon.statistician.chosen_columns import Columns, choose_columns, list_features
 from parsimon.statistician.families.kernel_search import Choice, Guide, as_base
@@ -161,7 +161,7 @@ def analyse(
     frame = as_frame(table)
     needed = [str(find_column(frame, target)[0].name)]
     frame, left_out = choose_columns(frame, keep, drop, needed=needed)
-    return walk(kind, frame, left_out)
+    return analyse_kind(kind, frame, left_out)
 
 
 def _analyse_species(

@@ -12,7 +12,7 @@ from parsimon._checks import check_count, shorten
 from parsimon.exceptions import InvalidInputError
 from parsimon.report import Readable
 from parsimon.report.findings.column_findings import SelectionFindings
-from parsimon.statistician._walk import Kind, Work, walk
+from parsimon.statistician._walk import Kind, Work, analyse_kind
 from parsimon.statistician.asked_table import ReadTable, read_question
 from parsimon.statistician.comparison import Compared
 from parsimon.statistician.families.family import Family
@@ -124,11 +124,11 @@ def select_columns(
         fast=fast,
         checkpoint=checkpoint,
     )
-    found: SelectionAnalysis = walk(kind, frame)
+    found: SelectionAnalysis = analyse_kind(kind, frame)
     return found
 
 
-class _Searched(NamedTuple):
+class _ColumnSearch(NamedTuple):
     """The table as families see it, the search as one of them, and what it found there."""
 
     table: PreparedTable
@@ -156,12 +156,12 @@ class SelectionKind(Kind):
     def read(self, frame: "pd.DataFrame") -> ReadTable:
         return read_question(frame, self.target, positive=self.positive, task=self.task)
 
-    def search(self, work: Work) -> _Searched:
+    def search(self, work: Work) -> _ColumnSearch:
         table = PreparedTable.of(work.asked.questions)
         family = self._family(table, work.asked, work.search_limit())
         task, seed = work.asked.questions[0].task, work.seeds["fitting"]
         model = work.kept.once("search", lambda: family.learn(table.X, table.values, task, seed))
-        return _Searched(table, family, model)
+        return _ColumnSearch(table, family, model)
 
     def _family(self, table: PreparedTable, asked: ReadTable, limit: float | None) -> Family:
         """Return the search, as one of the models that are compared."""
@@ -177,12 +177,12 @@ class SelectionKind(Kind):
         most = None if most is None else min(most, table.X.shape[1])
         return few_columns(max_features=most, fixed=fixed, time_limit=limit)
 
-    def compare(self, work: Work, found: _Searched) -> Compared:
+    def compare(self, work: Work, found: _ColumnSearch) -> Compared:
         # Guessing, a linear model and boosting beside the search.
         families = (*chosen_families((), "linear,boosting"), found.family)
         return work.compare(families, by_errors=True)
 
-    def describe(self, work: Work, found: _Searched, compared: Compared) -> SelectionAnalysis:
+    def describe(self, work: Work, found: _ColumnSearch, compared: Compared) -> SelectionAnalysis:
         table, model, n_outer = found.table, found.model, len(work.parts)
         names = tuple(map(str, table.X.columns))
         search = model[-1] if self.construct else model

@@ -20,7 +20,7 @@ from parsimon.features.series import (
 from parsimon.report import Readable
 from parsimon.report.findings import ModelComparison, Picture
 from parsimon.report.findings.series_findings import SeriesFindings
-from parsimon.statistician._walk import Kind, Work, walk
+from parsimon.statistician._walk import Kind, Work, analyse_kind
 from parsimon.statistician.families.series_families import (
     SEARCHED,
     few_features,
@@ -199,11 +199,11 @@ def analyse_series(
         command=command,
         checkpoint=checkpoint,
     )
-    found: SeriesAnalysis = walk(kind, table)
+    found: SeriesAnalysis = analyse_kind(kind, table)
     return found
 
 
-class _Searched(NamedTuple):
+class _SeriesSearch(NamedTuple):
     """The search of all series, and the time that it had."""
 
     search: SeriesExtractor
@@ -252,7 +252,7 @@ class SeriesKind(Kind):
             has_header=self.has_header,
         )
 
-    def search(self, work: Work) -> _Searched:
+    def search(self, work: Work) -> _SeriesSearch:
         limit = work.search_limit()
         seen = UnchangedTable.of(work.asked.questions)
         whole = few_features(time_limit=limit, n_jobs=self.n_jobs, **self._options)
@@ -260,9 +260,9 @@ class SeriesKind(Kind):
         found = work.kept.once(
             "search", lambda: whole.learn(seen.X, seen.values, task, seed).search_
         )
-        return _Searched(found, limit)
+        return _SeriesSearch(found, limit)
 
-    def compare(self, work: Work, found: _Searched) -> _Compared:
+    def compare(self, work: Work, found: _SeriesSearch) -> _Compared:
         """Search again in as many folds as there is time for, beside plain methods."""
         parts, folding = work.parts, work.seeds["folding"]
         affordable = _affordable_folds(
@@ -283,7 +283,7 @@ class SeriesKind(Kind):
         options: dict[str, Any] = {"max_features": self.max_features, "choose": self.choose}
         return options | ({"max_iter": 1} if self.fast else {})
 
-    def describe(self, work: Work, found: _Searched, compared: _Compared) -> SeriesAnalysis:
+    def describe(self, work: Work, found: _SeriesSearch, compared: _Compared) -> SeriesAnalysis:
         asked: AskedSeries = work.asked
         front, sizes = series_front(found.search, asked, compared.answers)
         features, pictures = draw_series(found.search, asked)

@@ -36,7 +36,7 @@ from parsimon.report.findings.trait_findings import (
     SpeciesFinding,
     TraitFindings,
 )
-from parsimon.statistician._walk import Kind, Work, walk
+from parsimon.statistician._walk import Kind, Work, analyse_kind
 from parsimon.statistician.comparison import comparison_picture
 from parsimon.statistician.families.family import Family
 from parsimon.statistician.families.phylo._clades import (
@@ -301,7 +301,7 @@ def analyse_traits(
         time_limit=time_limit,
         fast=fast,
     )
-    found: TraitAnalysis = walk(kind, table)
+    found: TraitAnalysis = analyse_kind(kind, table)
     return found
 
 

@@ -23,7 +23,7 @@ from parsimon.report.findings.column_findings import (
     WideFindings,
     WideTableFindings,
 )
-from parsimon.statistician._walk import Kind, Work, walk
+from parsimon.statistician._walk import Kind, Work, analyse_kind
 from parsimon.statistician.prepare.cells import LARGEST
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def select_features(
         fast=fast,
         checkpoint=checkpoint,
     )
-    found: WideAnalysis = walk(kind, frame)
+    found: WideAnalysis = analyse_kind(kind, frame)
     return found
 
 
