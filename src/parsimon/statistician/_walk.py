@@ -1,8 +1,8 @@
 """The one analysis: what happens to every kind of data on the way from a table to findings.
 
 A `Kind` of data reads a table, looks at it as a whole, and describes what came out;
-`analyse_kind` does what is the same for all kinds: time, seeds, folds, what is kept for a later run,
-and what is needed to get the same page again. A new kind is a value of a class of its own, and
+`analyse_kind` does what is the same for all kinds: time, seeds, folds, what is kept for a later
+run, and what is needed to get the same page again. A new kind is a value of a class of its own, and
 nothing here changes.
 """
 
