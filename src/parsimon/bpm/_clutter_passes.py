@@ -64,8 +64,7 @@ def gaussian_logs(differences: Array, variance: float) -> Array:
     """Return log densities of spherical Gaussians, differences (..., d), shape (...)."""
     d = differences.shape[-1]
     squares = np.einsum("...k,...k->...", differences, differences)
-    logs: Array = -0.5 * (d * np.log(2.0 * np.pi * variance) + squares / variance)
-    return logs
+    return -0.5 * (d * np.log(2.0 * np.pi * variance) + squares / variance)
 
 
 def per_column(name: str, value: Any, d: int) -> Array:
@@ -212,8 +211,7 @@ class Passes:
     @property
     def mean(self) -> Array:
         """Posterior mean, shape (d,)."""
-        mean: Array = self.posterior[1:] / self.posterior[0]
-        return mean
+        return self.posterior[1:] / self.posterior[0]
 
     @property
     def converged(self) -> bool:
@@ -358,8 +356,7 @@ def _update_slopes(X: Array, problem: Problem, holes: Array) -> Array:
 def _log_partition(precision: Array, shift: Array) -> Array:
     """Return the log integral of exp(b.theta - p |theta|^2 / 2), p (...), b (..., d)."""
     squares = np.einsum("...k,...k->...", shift, shift) / precision
-    logs: Array = 0.5 * (squares - shift.shape[-1] * np.log(precision / (2.0 * np.pi)))
-    return logs
+    return 0.5 * (squares - shift.shape[-1] * np.log(precision / (2.0 * np.pi)))
 
 
 def corrected_evidence(passed: Passes, problem: Problem) -> float:

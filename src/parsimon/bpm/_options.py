@@ -109,8 +109,7 @@ class FewRows(BaseEstimator):
         """Return the options by name, `sparsify` among them."""
         whole = object.__new__(type(self))
         whole.__dict__.update({"sparsify": None} | vars(self))
-        params: dict[str, Any] = BaseEstimator.get_params(whole, deep)
-        return params
+        return BaseEstimator.get_params(whole, deep)
 
     def rule_for_rows(self) -> RowRule | None:
         """Return which rows are kept; None keeps all."""

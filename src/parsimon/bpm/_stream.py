@@ -131,8 +131,7 @@ class Belief:
         """Return log integrals of the prior times the sites, each site one at zero; shape (k,)."""
         mean, covariance = self.posterior()
         logs = np.linalg.slogdet(covariance)[1] - np.log(self.variance).sum(axis=1)
-        mass: Array = 0.5 * (np.einsum("ki,ki->k", mean, self.shift) + logs)
-        return mass
+        return 0.5 * (np.einsum("ki,ki->k", mean, self.shift) + logs)
 
     def flips(self, prior: WeightPrior) -> Array:
         """Return the shares of wrong labels, shape (k,)."""

@@ -89,8 +89,7 @@ class WeightPosterior:
         inverse = np.asarray(lapack.dpotri(self.lower, lower=1)[0])
         inverse = np.tril(inverse) + np.tril(inverse, -1).T
         sd = np.sqrt(self.variances)
-        scaled: Array = inverse * np.outer(sd, sd)
-        return scaled
+        return inverse * np.outer(sd, sd)
 
     @property
     def weights(self) -> "GaussianWeights":
@@ -292,8 +291,7 @@ def mackay_ratio(
         own = variance.mean(axis=-1, keepdims=True)
         squares, determined = (part.sum(axis=-1, keepdims=True) for part in (squares, determined))
         variance = own
-    ratio: Array = np.clip(squares / determined / variance, 0.05, 20.0)
-    return ratio
+    return np.clip(squares / determined / variance, 0.05, 20.0)
 
 
 class _Steps:

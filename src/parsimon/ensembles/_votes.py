@@ -54,8 +54,7 @@ class TwoClassVote(ClassifierMixin, ABC):
 
     def _rows(self, X: Any) -> Array:
         check_is_fitted(self)
-        rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
-        return rows
+        return validate_data(self, X, dtype=np.float64, reset=False)
 
 
 ERRORS = ("auc", "balanced", "misclassification")
@@ -89,8 +88,7 @@ class ErrorOf:
     def rates(self, labels: Mask) -> Array:
         """Return true and false positive rates, shapes (b, n) -> (b, 2)."""
         counts = np.rint((labels.astype(np.float32) @ self._shares) * np.array(self.sizes))
-        rates: Array = counts / np.array(self.sizes, dtype=np.float64)
-        return rates
+        return counts / np.array(self.sizes, dtype=np.float64)
 
     def _of_rates(self, tpr: Array, fpr: Array) -> Array:
         if self.kind == "auc":

@@ -203,8 +203,7 @@ class ABCClassifier(TwoClassVote, BaseEstimator):
         averages = np.array([average_vote(self.rule_, chain, X) for chain in self.samples_])
         if len(averages) < 2:
             raise InvalidInputError("One chain has no spread; give n_chains of 2 or more.")
-        spread: Array = averages.std(axis=0, ddof=1) / np.sqrt(len(averages))
-        return spread
+        return averages.std(axis=0, ddof=1) / np.sqrt(len(averages))
 
     def member_labels(self, X: Any) -> Mask:
         """Return what every kept rule says, True for yes, shape (n_chains * n_kept, m)."""

@@ -27,8 +27,7 @@ def weighted_scores(columns: Array, weights: Array) -> Array:
     Negative weights count against; a vote of 0 or 1 is then the least or greatest there can be.
     """
     low, high = weights[weights < 0].sum(), weights[weights > 0].sum()
-    votes: Array = (columns @ weights - low) / max(high - low, np.finfo(float).tiny)
-    return votes
+    return (columns @ weights - low) / max(high - low, np.finfo(float).tiny)
 
 
 def pair_areas(columns: Array, codes: Indices) -> Array:
@@ -39,8 +38,7 @@ def pair_areas(columns: Array, codes: Indices) -> Array:
     n_positive = int(positive.sum())
     ranks = rankdata(columns, axis=0)[positive].sum(axis=0)
     pairs = n_positive * (len(codes) - n_positive)
-    areas: Array = (ranks - n_positive * (n_positive + 1) / 2) / pairs
-    return areas
+    return (ranks - n_positive * (n_positive + 1) / 2) / pairs
 
 
 def by_performance(columns: Array, codes: Indices, most: int, rng: np.random.Generator) -> Path:  # noqa: ARG001

@@ -308,8 +308,7 @@ class _UnitCube(BoundRule):
         threshold = (1 - share) * self.quantiles[low, place] + share * self.quantiles[
             low + 1, place
         ]
-        above: Mask = X.T[place] > threshold[:, :, None]
-        return above
+        return X.T[place] > threshold[:, :, None]
 
 
 def _quantiles(X: Array) -> Array:
@@ -449,8 +448,7 @@ class BoundYesNoRule(BoundRule):
 
     def log_prior(self, theta: Array) -> Array:
         logs = [_log_density(prior, theta[:, j]) for j, prior in enumerate(self.priors)]
-        total: Array = np.sum(logs, axis=0)
-        return total
+        return np.sum(logs, axis=0)
 
     def labeller(self, X: Array) -> Labeller:
         def labels(theta: Array) -> Mask:
@@ -514,8 +512,7 @@ def _draw_prior(prior: Any, n: int, rng: np.random.Generator) -> Array:
         return np.exp(rng.uniform(np.log(first), np.log(second), size=n))
     if kind == "normal":
         return rng.normal(first, second, size=n)
-    scaled: Array = second * rng.standard_t(first, size=n)
-    return scaled
+    return second * rng.standard_t(first, size=n)
 
 
 def _log_density(prior: Any, values: Array) -> Array:
@@ -526,9 +523,8 @@ def _log_density(prior: Any, values: Array) -> Array:
         inside = (values >= first) & (values <= second)
         slope = -np.log(np.where(inside, values, 1.0)) if kind == "log-uniform" else 0.0
         return np.where(inside, slope, -np.inf)
-    logs: Array = (
+    return (
         -0.5 * ((values - first) / second) ** 2
         if kind == "normal"
         else np.log1p((values / second) ** 2 / first) * (-(first + 1) / 2)
     )
-    return logs

@@ -338,8 +338,7 @@ class SparseEnsemble(TwoClassVote, FrontEstimator):
     def predict_proba(self, X: Any) -> Array:
         """Return class probabilities in the order of `classes_`, shape (m, 2)."""
         rows = self._rows(X)
-        found: Array = self.best_estimator_.predict_proba(rows)
-        return found
+        return self.best_estimator_.predict_proba(rows)
 
     def summary(self) -> str:
         """Return in words how many members are kept, and what that costs."""

@@ -72,8 +72,7 @@ def tables_of(X: Array, codes: Indices) -> Array:
 
 def n_columns(codes: Indices) -> Indices:
     """Return how many columns candidates have; codes above 0 without gaps."""
-    count: Indices = (codes == 0).sum(axis=1) + np.maximum(codes.max(axis=1, initial=0), 0)
-    return count
+    return (codes == 0).sum(axis=1) + np.maximum(codes.max(axis=1, initial=0), 0)
 
 
 def groups_of(X: Array, codes: Indices, clusterer: Clusterer, starts: Array, unit: float) -> Groups:
@@ -220,8 +219,7 @@ class ClusteringSearch(ClusterMixin, FrontEstimator):
     def predict(self, X: Any) -> AnyArray:
         """Return the group of each row, shape (m,)."""
         check_is_fitted(self)
-        labels: AnyArray = self.best_estimator_[-1].predict(self._columns(X))
-        return labels
+        return self.best_estimator_[-1].predict(self._columns(X))
 
     def _columns(self, X: Any) -> Array:
         """Return the chosen columns of a table, in the precision of the fit."""

@@ -216,8 +216,7 @@ def beside_fixed(table: WideTable, rows: Indices) -> Array:
     centred = given - given[rows].mean(axis=0)
     slopes = np.linalg.lstsq(centred[rows], table.X[rows], rcond=None)[0]
     slopes[:, table.fixed] = 0.0
-    found: Array = table.X - centred @ slopes
-    return found
+    return table.X - centred @ slopes
 
 
 def selected_columns(model: Any, d: int) -> Indices:

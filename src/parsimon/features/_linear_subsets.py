@@ -309,8 +309,7 @@ class _Newton:
             solved = np.concatenate((solved, -solved.sum(axis=1, keepdims=True)), axis=1)
         # Far from the optimum there is no curvature, and a step would go anywhere.
         longest = np.abs(solved).max(axis=(1, 2), keepdims=True)
-        step: Array = solved * (_LONGEST_STEP / np.maximum(longest, _LONGEST_STEP))
-        return step
+        return solved * (_LONGEST_STEP / np.maximum(longest, _LONGEST_STEP))
 
     def _move(
         self, theta: Array, step: Array, gradient: Array, active: Indices

@@ -286,8 +286,7 @@ def _variance_ratio(X: Array, y: AnyArray, task: Task) -> Array:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # constant columns, which come last
         ratio = (f_classif if task == "classification" else f_regression)(X, y)[0]
-    score: Array = np.nan_to_num(ratio, nan=-1.0, posinf=np.finfo(float).max)
-    return score
+    return np.nan_to_num(ratio, nan=-1.0, posinf=np.finfo(float).max)
 
 
 def _machine_weights(X: Array, y: AnyArray, task: Task) -> Array:
@@ -299,8 +298,7 @@ def _machine_weights(X: Array, y: AnyArray, task: Task) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         machine.fit(standardise_columns(X), y)
-    weights: Array = np.abs(np.atleast_2d(machine.coef_)).max(axis=0)
-    return weights
+    return np.abs(np.atleast_2d(machine.coef_)).max(axis=0)
 
 
 # Scores of the columns that know no subset, greater is better (Mierswa 2009, section 6.1).

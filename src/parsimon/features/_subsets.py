@@ -72,8 +72,7 @@ class Measure(NamedTuple):
 
 
 def _wrong_share(decisions: Array, y: AnyArray) -> Array:
-    share: Array = (_decide(decisions) != y).mean(axis=1)
-    return share
+    return (_decide(decisions) != y).mean(axis=1)
 
 
 def _decide(decisions: Array) -> Indices:
@@ -84,16 +83,14 @@ def _decide(decisions: Array) -> Indices:
 def _wrong_share_of_classes(decisions: Array, y: AnyArray) -> Array:
     right = _decide(decisions) == y
     recall = [right[:, y == code].mean(axis=1) for code in np.unique(y)]
-    share: Array = 1.0 - np.mean(recall, axis=0)
-    return share
+    return 1.0 - np.mean(recall, axis=0)
 
 
 def _log_loss(decisions: Array, y: AnyArray) -> Array:
     if decisions.shape[1] == 1:
         decisions = np.stack((np.zeros_like(decisions[:, 0]), decisions[:, 0]), axis=1)
     own = decisions[:, y, np.arange(len(y))]
-    loss: Array = (logsumexp(decisions, axis=1) - own).mean(axis=1)
-    return loss
+    return (logsumexp(decisions, axis=1) - own).mean(axis=1)
 
 
 def _area_above(decisions: Array, y: AnyArray) -> Array:
@@ -101,13 +98,11 @@ def _area_above(decisions: Array, y: AnyArray) -> Array:
     n_positive = int(np.sum(y == 1))
     ranks = rankdata(decisions[:, 0], axis=1)[:, y == 1].sum(axis=1)
     n_pairs = n_positive * (len(y) - n_positive)
-    above: Array = 1.0 - (ranks - n_positive * (n_positive + 1) / 2) / n_pairs
-    return above
+    return 1.0 - (ranks - n_positive * (n_positive + 1) / 2) / n_pairs
 
 
 def _squares(decisions: Array, y: AnyArray) -> Array:
-    square: Array = ((decisions[:, 0] - y) ** 2).mean(axis=1)
-    return square
+    return ((decisions[:, 0] - y) ** 2).mean(axis=1)
 
 
 _FORMULAS: dict[str, dict[str, Callable[[Array, AnyArray], Array]]] = {
@@ -298,8 +293,7 @@ class SubsetErrors:
 
     def __call__(self, masks: Mask) -> Array:
         """Return the mean error over the folds of each subset: (B, d) -> (B,)."""
-        mean: Array = self.of_folds(masks).mean(axis=1)
-        return mean
+        return self.of_folds(masks).mean(axis=1)
 
     def of_folds(self, masks: Mask) -> Array:
         """Return the error of each subset in each fold: (B, d) -> (B, n_folds)."""

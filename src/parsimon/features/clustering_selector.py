@@ -177,8 +177,7 @@ class ClusteringSelector(SelectorMixin, ClusteringSearch):
 
     def _get_support_mask(self) -> Mask:
         check_is_fitted(self)
-        mask: Mask = self.best_estimator_[0].get_support()
-        return mask
+        return self.best_estimator_[0].get_support()
 
 
 def _n_bits(n_choices: int) -> int:

@@ -194,14 +194,12 @@ class FeatureAggregator(TransformerMixin, ClusteringSearch):
     def transform(self, X: Any) -> Array:
         """Return the chosen columns, some of them joined, shape (n, n_columns)."""
         check_is_fitted(self)
-        found: Array = self.best_estimator_[0].transform(X)
-        return found
+        return self.best_estimator_[0].transform(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
         """Return the names of the columns of `transform`, such as ``max(a, b)``."""
         check_is_fitted(self)
-        names: AnyArray = self.best_estimator_[0].get_feature_names_out(input_features)
-        return names
+        return self.best_estimator_[0].get_feature_names_out(input_features)
 
     @property
     def _most_candidates(self) -> int:
@@ -209,8 +207,7 @@ class FeatureAggregator(TransformerMixin, ClusteringSearch):
 
     def _prepare(self, X: Array) -> Array:
         if self.scale:
-            scaled: Array = (X - X.min(axis=0)) / np.ptp(X, axis=0)
-            return scaled
+            return (X - X.min(axis=0)) / np.ptp(X, axis=0)
         if X.min() < 0:
             raise InvalidInputError(
                 f"X has cells below 0 (down to {X.min():.3g}), where a greatest value hides the "

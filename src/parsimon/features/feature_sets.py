@@ -410,8 +410,7 @@ class FeatureEvolution:
         if isinstance(operation, OwnFunction):
             return apply(operation, *drawn)
         if operation in _COMBINE:
-            combined: Expression = _COMBINE[operation](*drawn)
-            return combined
+            return _COMBINE[operation](*drawn)
         if operation in ("min", "max"):
             return apply(operation, *drawn)
         inside = drawn[0]

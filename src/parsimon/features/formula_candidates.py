@@ -177,8 +177,7 @@ def weigh_columns(columns: Array, weights: Array) -> Array:
     squares = weights**2 / (weights**2).sum()
     turned = (columns - squares @ columns) * weights[:, None]
     spread = np.sqrt((turned**2).mean(axis=0))
-    scaled: Array = turned / np.where(spread > 0, spread, 1.0)
-    return scaled
+    return turned / np.where(spread > 0, spread, 1.0)
 
 
 def even_rows(n: int) -> Indices:

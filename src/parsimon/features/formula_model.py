@@ -108,8 +108,7 @@ def class_chances(decisions: Array) -> Array:
     if chance.shape[1] == 1:
         return np.column_stack([1.0 - chance[:, 0], chance[:, 0]])
     chance = np.maximum(chance, 1e-300)
-    shares: Array = chance / chance.sum(axis=1, keepdims=True)
-    return shares
+    return chance / chance.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,8 +263,7 @@ class ClassificationFormula(_Formula):
 
     def predict(self, X: Any) -> AnyArray:
         """Return the most probable class of each row, shape (m,)."""
-        predicted: AnyArray = self.classes[self.predict_proba(X).argmax(axis=1)]
-        return predicted
+        return self.classes[self.predict_proba(X).argmax(axis=1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,14 +293,12 @@ class LearnerFormula(_FormulaFeatures):
     @available_if(lambda self: hasattr(self.learner, "predict_proba"))
     def predict_proba(self, X: Any) -> Array:
         """Return the class probabilities, shape (m, n_classes)."""
-        chances: Array = self.learner.predict_proba(self.transform(X))
-        return chances
+        return self.learner.predict_proba(self.transform(X))
 
     @available_if(lambda self: hasattr(self.learner, "decision_function"))
     def decision_function(self, X: Any) -> Array:
         """Return the decisions, shape (m,) for two classes, else (m, n_classes)."""
-        decisions: Array = self.learner.decision_function(self.transform(X))
-        return decisions
+        return self.learner.decision_function(self.transform(X))
 
 
 def _offers(method: str) -> Any:
@@ -344,10 +340,7 @@ class FormulaEstimator(TransformerMixin, BaseEstimator):
     def _ask(self, method: str, X: Any) -> AnyArray:
         """Return what a method of the model says of a table, which is checked first."""
         model = self._model
-        found: AnyArray = getattr(model, method)(
-            validate_data(self, X, dtype=np.float64, reset=False)
-        )
-        return found
+        return getattr(model, method)(validate_data(self, X, dtype=np.float64, reset=False))
 
     @property
     def formula_(self) -> str:
@@ -360,8 +353,7 @@ class FormulaEstimator(TransformerMixin, BaseEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:  # noqa: ARG002
         """Return the formula of each constructed feature, shape (k,)."""
-        names: AnyArray = self._model.get_feature_names_out()
-        return names
+        return self._model.get_feature_names_out()
 
     def predict(self, X: Any) -> AnyArray:
         """Return the prediction for each row, shape (m,)."""

@@ -294,8 +294,7 @@ def _normal(standard: Array, target: Target, C: float) -> Array:
     # A large scale of the constant column keeps the intercept out of the penalty.
     classifier = LinearSVC(C=C, dual=False, intercept_scaling=100.0, tol=1e-6, max_iter=5000)
     normals: Array = classifier.fit(standard, target.values).coef_
-    mean: Array = normals[0] if len(normals) == 1 else np.abs(normals).mean(axis=0)
-    return mean
+    return normals[0] if len(normals) == 1 else np.abs(normals).mean(axis=0)
 
 
 def _standardise(columns: Array) -> Array:
@@ -378,8 +377,7 @@ def _nearest(ours: Array, theirs: Array) -> Array:
         return np.ones(ours.shape[1])
     squared = (_standardise(ours).T @ _standardise(theirs) / len(ours)) ** 2
     same = (ours[:, :, None] == theirs[:, None, :]).all(axis=0)
-    nearest: Array = np.where(same, 0.0, np.clip(1.0 - squared, 0.0, 1.0)).min(axis=1)
-    return nearest
+    return np.where(same, 0.0, np.clip(1.0 - squared, 0.0, 1.0)).min(axis=1)
 
 
 class ColumnMatch(NamedTuple):

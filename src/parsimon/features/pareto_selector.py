@@ -433,8 +433,7 @@ class ParetoSelector(SelectorMixin, FrontEstimator):
 
     def _get_support_mask(self) -> Mask:
         check_is_fitted(self)
-        mask: Mask = self.best_estimator_[0].get_support()
-        return mask
+        return self.best_estimator_[0].get_support()
 
 
 def nesting(subsets: Mask) -> tuple[Indices, float, list[tuple[int, int]]]:

@@ -198,8 +198,7 @@ def moderated_scores(levels: Array, target: Array, cofactors: Array | None = Non
     typical = float(np.quantile(scatter, MODERATION))
     if _holds_classes(target):
         explained = explained * steady_share(values, target)
-    found: Array = np.sqrt(explained / n) / np.maximum(scatter + typical, 1e-12)
-    return found
+    return np.sqrt(explained / n) / np.maximum(scatter + typical, 1e-12)
 
 
 def _holds_classes(target: Array) -> bool:
@@ -280,8 +279,7 @@ def target_columns(y: Array, classes: Array | None) -> Array:
     if classes is None:
         return np.asarray(y, dtype=float)[:, None]
     first = 1 if len(classes) == 2 else 0
-    found: Array = (np.asarray(y)[:, None] == classes[first:]).astype(float)
-    return found
+    return (np.asarray(y)[:, None] == classes[first:]).astype(float)
 
 
 def best_first(score: Array) -> Indices:
@@ -402,5 +400,4 @@ class FewColumnsClassifier(ClassifierMixin, BaseEstimator):
         """Return the class of each row, shape (n,)."""
         votes = self.decision_function(X)
         places = (votes > 0).astype(np.intp) if votes.ndim == 1 else votes.argmax(axis=1)
-        found: AnyArray = self.classes_[places]
-        return found
+        return self.classes_[places]

@@ -409,8 +409,7 @@ class StableSelector(SelectorMixin, BaseEstimator):
             import pandas as pd
 
             values = pd.DataFrame(values, columns=X.columns)
-        found: Self = clone(self).fit(values, y)
-        return found
+        return clone(self).fit(values, y)
 
     def classifier(self, X: Any, y: Any) -> FewColumnsClassifier:
         """Return a classifier of the kept columns, fitted to all rows.

@@ -69,5 +69,4 @@ def contract(derivatives: Array, weights: Array) -> Array:
     if not len(derivatives):
         return np.zeros(0)
     flat = np.ascontiguousarray(weights).ravel()
-    total: Array = derivatives.reshape(len(derivatives), flat.size) @ flat
-    return total
+    return derivatives.reshape(len(derivatives), flat.size) @ flat

@@ -339,5 +339,4 @@ def evidence_curvature(
         except np.linalg.LinAlgError:
             continue
         curvature[place] = (here - there) / step
-    symmetric: Array = (curvature + curvature.T) / 2
-    return symmetric
+    return (curvature + curvature.T) / 2

@@ -262,8 +262,7 @@ def _log_posteriors(
     losses = np.log1p(np.exp(-np.abs(scores))) + (np.maximum(scores, 0.0) - labels * scores)
     if row_weights is not None:
         losses *= row_weights
-    values: Array = -losses.sum(axis=-1) - 0.5 * (weights**2 @ alpha)
-    return values
+    return -losses.sum(axis=-1) - 0.5 * (weights**2 @ alpha)
 
 
 # For a few columns calls cost more than sums: the rest of this file is loops for the compiler.

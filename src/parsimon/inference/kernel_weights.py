@@ -118,8 +118,7 @@ def _trace_products(grams: Array, inverse: Array) -> Array:
     """Return tr(Q K_l Q K_m), shape (p, p)."""
     products = inverse @ grams
     turned = products.transpose(0, 2, 1).reshape(len(grams), -1)
-    found: Array = products.reshape(len(grams), -1) @ turned.T
-    return found
+    return products.reshape(len(grams), -1) @ turned.T
 
 
 def _average_information(pulls: Array, inverse: Array) -> Array:
@@ -127,8 +126,7 @@ def _average_information(pulls: Array, inverse: Array) -> Array:
     n_kernels, n_rows, n_targets = pulls.shape
     flat = np.moveaxis(pulls, 1, 0).reshape(n_rows, -1)
     products = (flat.T @ inverse @ flat).reshape(n_kernels, n_targets, n_kernels, n_targets)
-    found: Array = np.einsum("lcmc->lm", products) / n_targets
-    return found
+    return np.einsum("lcmc->lm", products) / n_targets
 
 
 def _costs(grams: Array, targets: Array, ridge: float) -> Array:

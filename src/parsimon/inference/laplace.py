@@ -55,8 +55,7 @@ class Anderson:
         changes = np.diff(np.stack(self._residuals, axis=1), axis=1)
         scaled = changes * scale[:, None]
         mixing = np.linalg.lstsq(scaled, residual * scale, rcond=1e-10)[0]
-        accelerated: Array = target - (moves + changes) @ mixing
-        return accelerated
+        return target - (moves + changes) @ mixing
 
 
 # From the latent values of all rows to what their targets say of them.

@@ -53,8 +53,7 @@ class Tilted(NamedTuple):
 
 def mills_ratio(z: Array) -> Array:
     """Return the normal density over the normal distribution function, without overflow."""
-    ratio: Array = ROOT_2_OVER_PI / erfcx(-z / ROOT_2)
-    return ratio
+    return ROOT_2_OVER_PI / erfcx(-z / ROOT_2)
 
 
 def probit_tilted(cavity: Latent, y: Array) -> Tilted:
@@ -72,8 +71,7 @@ def probit_tilted(cavity: Latent, y: Array) -> Tilted:
 
 def probit_log_normaliser(cavity: Latent, y: Array) -> Array:
     """Return ``log Phi(y m / sqrt(1 + v))``, shape (n,)."""
-    logs: Array = log_ndtr(y * cavity.mean / np.sqrt(1.0 + cavity.variance))
-    return logs
+    return log_ndtr(y * cavity.mean / np.sqrt(1.0 + cavity.variance))
 
 
 def power_tilted(cavity: Latent, y: Array, power: Array) -> tuple[Array, Tilted]:
@@ -267,10 +265,8 @@ def positive_probability(latent: Latent, *, link: Link = "probit", plug_in: bool
         raise InvalidInputError(f"link must be 'probit' or 'logit', got {link!r}.")
     mean, variance = latent
     if link == "probit":
-        probit: Array = ndtr(mean if plug_in else mean / np.sqrt(1.0 + variance))
-        return probit
-    logit: Array = expit(mean) if plug_in else _average_logit(mean, variance)
-    return logit
+        return ndtr(mean if plug_in else mean / np.sqrt(1.0 + variance))
+    return expit(mean) if plug_in else _average_logit(mean, variance)
 
 
 def leave_one_out_log_loss(latent: Latent, y: Array, *, link: Link = "probit") -> Array:

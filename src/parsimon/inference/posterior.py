@@ -95,8 +95,7 @@ class LatentPosterior:
     @property
     def weights(self) -> Array:
         """The vector b with latent mean ``K(X_star, X) @ b``, shape (n,)."""
-        weights: Array = self.sites.shift - self.sites.precision * self.mean
-        return weights
+        return self.sites.shift - self.sites.precision * self.mean
 
     def evidence_gradient(self) -> Array:
         """Return the derivative of `log_evidence` for the kernel's `theta`, shape (p,)."""

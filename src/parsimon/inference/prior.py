@@ -104,20 +104,17 @@ class DenseConditioned:
             return np.asarray(self.root_precision * inner)
         scaled = (self.root_precision * right.T).T
         solution = lapack.dpotrs(self.lower, scaled, lower=1)[0]
-        answer: Array = (self.root_precision * solution.reshape(right.shape).T).T
-        return answer
+        return (self.root_precision * solution.reshape(right.shape).T).T
 
     def mean(self, shift: Array) -> Array:
         """Return ``Sigma @ shift``."""
-        mean: Array = self.gram @ (shift - self.solve(self.gram @ shift))
-        return mean
+        return self.gram @ (shift - self.solve(self.gram @ shift))
 
     def product(self, vector: Array) -> Array:
         """Return ``Sigma @ vector`` by products alone, once the inverse of B is known."""
         known, root = self.gram @ vector, self.root_precision
         inner = blas.dsymv(1.0, self.inverse, root * known, lower=1)
-        product: Array = known - self.gram @ (root * inner)
-        return product
+        return known - self.gram @ (root * inner)
 
     def whiten(self, cross: Array) -> tuple[Array, Array]:
         """Return P (n, m) and Q (r, m) with ``cross.T @ R @ cross == P.T @ P - Q.T @ Q``."""
@@ -213,13 +210,11 @@ class LowRankConditioned:
     @cached_property
     def variance(self) -> Array:
         U = self.inverse.whitened
-        variance: Array = np.einsum("ij,ij->i", U, U)
-        return variance
+        return np.einsum("ij,ij->i", U, U)
 
     def mean(self, shift: Array) -> Array:
         U = self.inverse.whitened
-        mean: Array = U @ (U.T @ shift)
-        return mean
+        return U @ (U.T @ shift)
 
     def solve(self, right: Array) -> Array:
         return self.inverse.solve(right)
@@ -294,8 +289,7 @@ class DensePrior:
 
     def multiply(self, vector: Array) -> Array:
         """Return ``K @ vector``."""
-        product: Array = self.gram @ vector
-        return product
+        return self.gram @ vector
 
     def condition(self, precision: Array) -> DenseConditioned:
         """Return the posterior under Gaussian sites of these precisions, shape (n,)."""
@@ -320,8 +314,7 @@ class LowRankPrior:
     derivatives: tuple[ColumnDerivatives, ...] | None = None
 
     def multiply(self, vector: Array) -> Array:
-        product: Array = self.factor @ (self.factor.T @ vector)
-        return product
+        return self.factor @ (self.factor.T @ vector)
 
     def condition(self, precision: Array) -> LowRankConditioned:
         return LowRankConditioned(

@@ -112,8 +112,7 @@ class SoftmaxPosterior:
         own = np.diagonal(self.gram) - np.einsum("ni,ani->ai", self.gram, products)
         blocks[classes, classes] += own
         pull = blocks[classes, classes] - 2 * np.einsum("abi,bi->ai", blocks, probability)
-        slope: Array = probability * (pull - np.sum(probability * pull, axis=0))
-        return slope
+        return probability * (pull - np.sum(probability * pull, axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,8 +154,7 @@ class Curvature:
         """Return ``inv(K + inv(W)) @ right`` for right of shape (n_classes, n)."""
         products = np.einsum("aij,aj->ai", self.E, right)
         shared = lapack.dpotrs(self.root, products.sum(axis=0), lower=1)[0]
-        answer: Array = products - self.E @ shared
-        return answer
+        return products - self.E @ shared
 
 
 def softmax_laplace(

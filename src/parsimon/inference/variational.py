@@ -144,8 +144,7 @@ class WhitenedGaussian:
     def covariance(self) -> Array:
         """Covariance matrix, shape (m, m)."""
         lower, _ = lapack.dpotri(self.root, lower=1)
-        covariance: Array = np.tril(lower) + np.tril(lower, -1).T
-        return covariance
+        return np.tril(lower) + np.tril(lower, -1).T
 
     @cached_property
     def mean(self) -> Array:
@@ -386,8 +385,7 @@ def kmeans_points(
     # In the table's own units, also for columns that did not count.
     mass = np.bincount(labels, weights, minlength=n_points)
     sums = np.stack([np.bincount(labels, weights * column, minlength=n_points) for column in X.T])
-    centres: Array = (sums[:, mass > 0] / mass[mass > 0]).T
-    return centres
+    return (sums[:, mass > 0] / mass[mass > 0]).T
 
 
 def pivoted_points(
@@ -414,8 +412,7 @@ def pivoted_points(
     ).pivots
     others = np.setdiff1d(np.arange(len(X)), pivots)
     more = rng.choice(others, min(len(others), n_points - len(pivots)), replace=False)
-    chosen: Array = X[np.concatenate([pivots, more])]
-    return chosen
+    return X[np.concatenate([pivots, more])]
 
 
 def _distinct(X: Array, weights: Array) -> tuple[Array, Array]:
@@ -434,5 +431,4 @@ def _drawn(X: Array, weights: Array, rng: np.random.Generator) -> tuple[Array, A
 
 def _inverse_deviation(X: Array) -> Array:
     deviation = X.std(axis=0)
-    inverse: Array = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
-    return inverse
+    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)

@@ -166,8 +166,7 @@ class PartialTable:
     def column_means(self) -> Array:
         """Of the cells that are there, shape (d,)."""
         counts = self.observed.sum(axis=0)
-        means: Array = np.where(self.observed, self.values, 0.0).sum(axis=0) / np.maximum(counts, 1)
-        return means
+        return np.where(self.observed, self.values, 0.0).sum(axis=0) / np.maximum(counts, 1)
 
     @cached_property
     def n_rows(self) -> int:

@@ -109,8 +109,7 @@ class TreeComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if np.isnan(features).any():
             self._check_missing()
             features = completed_rows(features, self.mean_, self._covariance)
-        scores: Array = (features - self.mean_) @ self._projection
-        return scores
+        return (features - self.mean_) @ self._projection
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

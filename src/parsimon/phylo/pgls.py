@@ -100,8 +100,7 @@ def _independent(design: Array, rank: int) -> Array:
     norms = np.linalg.norm(design, axis=0)
     norms[norms == 0] = 1.0
     Vt = np.linalg.svd(design / norms, full_matrices=False)[2]
-    weights: Array = Vt[:rank].T / norms[:, None]
-    return weights
+    return Vt[:rank].T / norms[:, None]
 
 
 PARAMETERS = ("lambda", "kappa", "delta", "alpha")

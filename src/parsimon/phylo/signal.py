@@ -128,8 +128,7 @@ def blomberg_k(gaussian: TreeGaussian, columns: Array) -> Array:
     )
     trace = float(np.sum(gaussian.marginal_variance()[gaussian.nodes]))
     expected = (trace - n / weight) / (n - 1)
-    K: Array = observed / expected
-    return K
+    return observed / expected
 
 
 def _permute(gaussian: TreeGaussian, y: Array, n_permutations: int, random_state: Seed) -> Array:

@@ -135,8 +135,7 @@ class TreeGaussian:
         white, log_determinant = self.whitened(self._columns(values)[0])
         n = len(white)
         constant = n * np.log(2.0 * np.pi * variance) + log_determinant
-        density: Array = -0.5 * (constant + np.sum(white**2, axis=0) / variance)
-        return density
+        return -0.5 * (constant + np.sum(white**2, axis=0) / variance)
 
     def conditional(self, values: Any) -> Conditional:
         """Return expectation and variance of every node of the tree given values at the rows.

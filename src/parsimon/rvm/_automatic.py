@@ -226,8 +226,7 @@ class Trials:
             columns = np.arange(basis.n_columns) if kernel == FEATURES else self._columns(left)
             answers.append(self.scorer(basis.columns(columns), design[:, columns], left, held))
             order.append(own)
-        scores: Array = np.concatenate(answers)[np.argsort(np.concatenate(order))]
-        return scores
+        return np.concatenate(answers)[np.argsort(np.concatenate(order))]
 
     def _columns(self, left: Array) -> Indices:
         """Return the columns of functions at training rows, the bias first."""
@@ -388,8 +387,7 @@ def _deal_again(
 
 def shared_weights(deals: Sequence[HeldOut]) -> Array:
     """Return the weights of the parts of all deals, which together weigh as much as the rows."""
-    weights: Array = np.concatenate([parts.weights for parts in deals]) / len(deals)
-    return weights
+    return np.concatenate([parts.weights for parts in deals]) / len(deals)
 
 
 def _kernel(name: str, width: float, units: Array) -> Choice:

@@ -70,8 +70,7 @@ class Calibration:
         moved = self.scores(latent)
         if moved.shape[1] == 1:
             return np.hstack([expit(-moved), expit(moved)])
-        probability: Array = softmax(moved, axis=1)
-        return probability
+        return softmax(moved, axis=1)
 
     def losses(self, latent: Array, codes: Indices) -> Array:
         """Return minus the log probability of each row's class.
@@ -81,8 +80,7 @@ class Calibration:
         moved = self.scores(latent)
         if moved.shape[1] == 1:
             return np.logaddexp(0.0, np.where(codes == 1, -moved[:, 0], moved[:, 0]))
-        own: Array = -moved[np.arange(len(codes)), codes]
-        return own
+        return -moved[np.arange(len(codes)), codes]
 
 
 def _cross_entropy(moved: Array, targets: Array) -> Array:
@@ -92,8 +90,7 @@ def _cross_entropy(moved: Array, targets: Array) -> Array:
     """
     if moved.shape[1] == 1:
         return np.logaddexp(0.0, moved[:, 0]) - targets[:, 0] * moved[:, 0]
-    entropy: Array = -(targets * log_softmax(moved, axis=1)).sum(axis=1)
-    return entropy
+    return -(targets * log_softmax(moved, axis=1)).sum(axis=1)
 
 
 def _moderated(latent: Array, trust: float) -> Array:
@@ -225,8 +222,7 @@ def agreeing_probability(calibration: Calibration, scores: Array, decision: Arra
         # A little more than the others, so that it is the greatest however it is rounded.
         own = np.where(probability.argmax(axis=1) == called, most, (1.0 + 1e-9) * most)
         probability[every, called] = own
-        agreeing: Array = probability / probability.sum(axis=1, keepdims=True)
-        return agreeing
+        return probability / probability.sum(axis=1, keepdims=True)
     log_odds = calibration.slope * scores + calibration.shift
     if calibration.slope == 0.0:
         log_odds = log_odds + _LEAST_SLOPE * np.tanh(decision)

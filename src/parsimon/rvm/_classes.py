@@ -75,8 +75,7 @@ class OneVsRestMachines:
         if len(self.machines) == 1:
             return np.column_stack([expit(-decision), expit(decision)])
         positive = np.maximum(expit(decision), _TINY)
-        share: Array = positive / positive.sum(axis=1, keepdims=True)
-        return share
+        return positive / positive.sum(axis=1, keepdims=True)
 
     def weights(self, n_columns: int) -> Array:
         """Return the weights of the shared columns, shape (k, n_columns), zero if not used."""
@@ -171,8 +170,7 @@ class SoftmaxClasses:
 
     def probability(self, X: Array, design: Array, *, plug_in: bool) -> Array:
         if plug_in:
-            plain: Array = softmax(self.mean(design), axis=1)
-            return plain
+            return softmax(self.mean(design), axis=1)
         return softmax_average(self._latent(X, design))
 
     def weights(self, n_columns: int) -> Array:
@@ -394,5 +392,4 @@ def averaged_log_odds(mean: Array, variance: Array) -> Array:
     """
     # From the less probable side, which keeps its digits: 1 - p does not.
     less = less_probable(mean, variance)
-    log_odds: Array = np.copysign(np.log1p(-less) - np.log(less), mean)
-    return log_odds
+    return np.copysign(np.log1p(-less) - np.log(less), mean)

@@ -438,8 +438,7 @@ def _spread_rows(X: Array, n_chosen: int, row_weights: Array | None, random_stat
     _, chosen = kmeans_plusplus(
         unit, n_chosen, sample_weight=row_weights, random_state=seed, n_local_trials=1
     )
-    distinct: Indices = np.unique(chosen)
-    return distinct
+    return np.unique(chosen)
 
 
 def _refuse_centres(kernel: str, centres: Any) -> None:

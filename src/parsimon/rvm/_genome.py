@@ -52,15 +52,13 @@ class Genome:
 
 def alpha_of(levels: list[float]) -> Array:
     """Return 10 to the power of each level."""
-    alpha: Array = 10.0 ** np.array(levels)
-    return alpha
+    return 10.0 ** np.array(levels)
 
 
 def levels_of(alpha: Array) -> list[float]:
     """Return log10 alpha, clipped to what a genome may hold."""
     floor = 10.0**LOWEST_LEVEL
-    levels: list[float] = np.minimum(np.log10(np.maximum(alpha, floor)), HIGHEST_LEVEL).tolist()
-    return levels
+    return np.minimum(np.log10(np.maximum(alpha, floor)), HIGHEST_LEVEL).tolist()
 
 
 @dataclass(frozen=True)

@@ -181,8 +181,7 @@ class FarVariance:
         known = np.einsum("nm,mn->n", design @ self.whitening, projected)
         novelty = self.column.diagonal(X) - known
         seen = self.precision @ centred**2 - np.einsum("mn,mn->n", projected, projected)
-        added: Array = novelty**2 / (self.alpha + np.maximum(seen, 0.0))
-        return added
+        return novelty**2 / (self.alpha + np.maximum(seen, 0.0))
 
     def summary(self, X: Array, design: Array, *, has_bias: bool) -> "FarSummary":
         """Return what says nearly the same and keeps few rows.
@@ -221,8 +220,7 @@ def _positive_weights(columns: Array, target: Array) -> Array:
     """Return weights, not negative, with which the columns come nearest to the target."""
     size = np.sqrt(np.sum(columns**2, axis=0))
     size[size == 0.0] = 1.0
-    weights: Array = nnls(columns / size, target)[0] / size
-    return weights
+    return nnls(columns / size, target)[0] / size
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,8 +255,7 @@ class FarSummary:
             size = max(1, MOST_ENTRIES // len(self.places))
             for rows in _blocks(len(X), size):
                 seen[rows] += self.column.gram(X[rows], self.places) ** 2 @ self.weights
-        added: Array = self.column.diagonal(X) ** 2 / (self.alpha + seen)
-        return added
+        return self.column.diagonal(X) ** 2 / (self.alpha + seen)
 
 
 def fit_far(
@@ -286,8 +283,7 @@ def _row_precision(scores: Array, noise_variance: float | None) -> Array:
     if noise_variance is not None:
         return np.full(len(scores), 1.0 / noise_variance)
     probability = expit(scores)
-    precision: Array = probability * expit(-scores)
-    return precision
+    return probability * expit(-scores)
 
 
 def _anchor_rows(weights: Array) -> tuple[Indices, float]:
@@ -365,8 +361,7 @@ class RelevanceMachine:
 
     def mean(self, design: Array) -> Array:
         """Return the posterior mean at rows of the shared design, shape (n, n_shared)."""
-        mean: Array = self._own(design) @ self.posterior.mean
-        return mean
+        return self._own(design) @ self.posterior.mean
 
     def variance(self, X: Array, design: Array) -> Array:
         """Return the posterior variance at the rows X of this shared design."""
@@ -391,8 +386,7 @@ class Shared(NamedTuple):
     def positions(self, active: Indices) -> Indices:
         """Return where columns of the dictionary are among the shared ones."""
         sorter = np.argsort(self.order)
-        found: Indices = sorter[np.searchsorted(self.order, active, sorter=sorter)]
-        return found
+        return sorter[np.searchsorted(self.order, active, sorter=sorter)]
 
 
 def shared_columns(basis: BasisFunctions, actives: list[Indices]) -> Shared:

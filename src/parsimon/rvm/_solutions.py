@@ -63,8 +63,7 @@ class TrainingTable(NamedTuple):
     def class_shares(self) -> Array:
         """Which share of the rows each class has, shape (n_classes,)."""
         totals = np.bincount(self.codes, self.weights, len(self.classes))
-        shares: Array = totals / totals.sum()
-        return shares
+        return totals / totals.sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,8 +320,7 @@ def settle_cutoffs(cutoffs: Array, scores: Array) -> Array:
     ordered = np.unique(scores)
     middles = 0.5 * ordered[:-1] + 0.5 * ordered[1:]
     places = np.searchsorted(ordered, cutoffs, side="right")
-    settled: Array = np.concatenate([[-np.inf], middles, [np.inf]])[places]
-    return settled
+    return np.concatenate([[-np.inf], middles, [np.inf]])[places]
 
 
 def held_out_rates(scores: Array, codes: Indices, held: Array, cutoffs: Array) -> Array:

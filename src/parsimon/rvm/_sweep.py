@@ -108,8 +108,7 @@ def sweep_of(thresholds: str | float) -> Sweep:
 @cache
 def _cutoffs(step: float) -> Array:
     """Return the logits of probabilities from 1 down to 0."""
-    cutoffs: Array = logit(np.minimum(np.arange(0.0, 1.0 + 0.5 * step, step), 1.0))[::-1].copy()
-    return cutoffs
+    return logit(np.minimum(np.arange(0.0, 1.0 + 0.5 * step, step), 1.0))[::-1].copy()
 
 
 def staircase_of_arrays(scores: Array, order: Indices, positive: Array, negative: Array) -> Array:
@@ -324,19 +323,16 @@ class ClassSweep:
     def _logarithms(self) -> Array:
         with np.errstate(divide="ignore"):
             logarithms = np.log(self.weights)
-        shifted: Array = logarithms - logarithms.max(axis=1, keepdims=True)
-        return shifted
+        return logarithms - logarithms.max(axis=1, keepdims=True)
 
     def offsets(self, numbers: AnyArray) -> Array:
         """Return the offsets behind the numbers of operating points, shape (c, n_classes)."""
         temperatures, points = np.divmod(np.asarray(numbers, np.intp), len(self.weights))
-        offsets: Array = self._logarithms[points] * 2.0 ** (temperatures[:, None] - _MIDDLE)
-        return offsets
+        return self._logarithms[points] * 2.0 ** (temperatures[:, None] - _MIDDLE)
 
     def predicted(self, scores: Array, numbers: AnyArray) -> Indices:
         """Return the class of each row at each operating point, shape (c, n)."""
-        classes: Indices = (scores[None] + self.offsets(numbers)[:, None]).argmax(axis=2)
-        return classes
+        return (scores[None] + self.offsets(numbers)[:, None]).argmax(axis=2)
 
     def __call__(self, scores: Array, codes: Indices, gains: Array) -> ClassPoints:
         """Return the distinct operating points of a model.
@@ -357,8 +353,7 @@ def simplex_lattice(n_classes: int, n_levels: int) -> Array:
     # Stars and bars: n_classes - 1 bars among the places, the stars between them are the parts.
     bars = np.array(list(combinations(range(places), n_classes - 1)), dtype=np.int64)
     edges = np.pad(bars, ((0, 0), (1, 1)), constant_values=((0, 0), (-1, places)))
-    lattice: Array = (np.diff(edges, axis=1) - 1) / n_levels
-    return lattice
+    return (np.diff(edges, axis=1) - 1) / n_levels
 
 
 def temperature_level(scores: Array, n_levels: int) -> int:
@@ -380,8 +375,7 @@ def class_rates(correct: Mask, codes: Indices, gains: Array, n_classes: int) -> 
     Shapes: correct (c, n), codes (n,), gains (n,).
     """
     share = gains[:, None] * (codes[:, None] == np.arange(n_classes))
-    rates: Array = (correct.astype(np.float64) @ share).round(_DECIMALS)
-    return rates
+    return (correct.astype(np.float64) @ share).round(_DECIMALS)
 
 
 def rate_gains(codes: Indices, weights: Array, folds: Indices | None, n_classes: int) -> Array:
@@ -395,5 +389,4 @@ def rate_gains(codes: Indices, weights: Array, folds: Indices | None, n_classes:
     sizes = np.zeros((int(parts.max()) + 1, n_classes))
     np.add.at(sizes, (parts, codes), weights)
     n_parts = np.count_nonzero(sizes, axis=0)
-    gains: Array = weights / sizes[parts, codes] / n_parts[codes]
-    return gains
+    return weights / sizes[parts, codes] / n_parts[codes]

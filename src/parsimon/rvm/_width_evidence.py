@@ -228,8 +228,7 @@ def _multiplies_all(kernel: Kernel, X: Array) -> Mask:
     largest = np.unravel_index(np.argmax(np.abs(gram)), gram.shape)
     ratios = derivatives[:, largest[0], largest[1]] / (gram[largest] or 1.0)
     off = np.abs(derivatives - ratios[:, None, None] * gram).max(axis=(1, 2))
-    scales: Mask = (off <= 1e-12 * np.abs(ratios * gram[largest])) & (ratios != 0.0)
-    return scales
+    return (off <= 1e-12 * np.abs(ratios * gram[largest])) & (ratios != 0.0)
 
 
 Task: TypeAlias = Literal["regression", "classification"]

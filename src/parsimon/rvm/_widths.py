@@ -266,8 +266,7 @@ def chosen_rows(
     for group in np.unique(groups):
         own = order[groups[order] == group]
         chosen.append(own[: max(1, round(most * len(own) / len(used)))])
-    rows: Indices = used[np.sort(np.concatenate(chosen))]
-    return rows
+    return used[np.sort(np.concatenate(chosen))]
 
 
 def own_kernel(kernel: Any, X: Array) -> Kernel | MultiResolution:

@@ -305,8 +305,7 @@ class ParetoRVC(ClassifierMixin, FrontEstimator):
         check_is_fitted(self)
         model = self.best_estimator_
         # A cutoff is infinite where all rows are given to one class.
-        decision: Array = np.clip(model.decision_function(X) - model.cutoff, -1e300, 1e300)
-        return decision
+        return np.clip(model.decision_function(X) - model.cutoff, -1e300, 1e300)
 
 
 def _single_machine(estimator: ParetoRVC) -> RVC:
@@ -462,8 +461,7 @@ def complexity_levels(complexity: Array) -> Array:
     if not len(occurring):
         return np.zeros(1)
     ranks = np.unique(np.geomspace(1, len(occurring), MOST_LEVELS).round().astype(np.intp))
-    levels: Array = occurring[ranks - 1]
-    return levels
+    return occurring[ranks - 1]
 
 
 def draw_staircase(fpr: Array, tpr: Array) -> tuple[Array, Array]:

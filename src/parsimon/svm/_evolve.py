@@ -354,8 +354,7 @@ class MemeticEvolution:
 
 def _winners(n: int, k: int, rng: np.random.Generator) -> Indices:
     """Return the better of two of n drawn at random, k times; the best are first."""
-    drawn: Indices = rng.integers(n, size=(k, 2)).min(axis=1)
-    return drawn
+    return rng.integers(n, size=(k, 2)).min(axis=1)
 
 
 def evolve(

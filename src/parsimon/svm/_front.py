@@ -98,8 +98,7 @@ def margin_terms(coefficients: Array, scores: Array) -> Array:
 
     Shapes: coefficients (k, n), scores (k, n).
     """
-    terms: Array = 0.5 * np.einsum("kn,kn->k", coefficients, scores)
-    return terms
+    return 0.5 * np.einsum("kn,kn->k", coefficients, scores)
 
 
 def hinge_losses(decisions: Array, signs: Array, weights: Array) -> Array:
@@ -125,8 +124,7 @@ def best_bias(scores: Array, signs: Array, weights: Array) -> Array:
         # All slopes rise alike: the interval between two order statistics is best.
         last = int(np.count_nonzero(signs > 0))
         kinks.partition((last - 1, last), axis=1)
-        middles: Array = 0.5 * (kinks[:, last - 1] + kinks[:, last])
-        return middles
+        return 0.5 * (kinks[:, last - 1] + kinks[:, last])
     order = np.argsort(kinks, axis=1, kind="stable")
     risen = np.cumsum(weights[order], axis=1)
     target = weights[signs > 0].sum()
@@ -135,14 +133,12 @@ def best_bias(scores: Array, signs: Array, weights: Array) -> Array:
     upper = np.argmax(risen > target + slack, axis=1)
     rows = np.arange(len(scores))
     ends = kinks[rows, order[rows, lower]], kinks[rows, order[rows, upper]]
-    quantiles: Array = 0.5 * (ends[0] + ends[1])
-    return quantiles
+    return 0.5 * (ends[0] + ends[1])
 
 
 def prices(alpha: Array, weights: Array) -> Array:
     """Return the least C whose box holds each row of dual variables, shape (k,)."""
-    largest: Array = (alpha / weights).max(axis=1)
-    return largest
+    return (alpha / weights).max(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,8 +322,7 @@ def interpolate(known: Array, C_known: Array, C: Array) -> Array:
     left = np.minimum(place.astype(np.intp), max(len(C_known) - 2, 0))
     right = np.minimum(left + 1, len(C_known) - 1)
     share = (place - left)[:, None]
-    between: Array = (1.0 - share) * known[left] + share * known[right]
-    return between
+    return (1.0 - share) * known[left] + share * known[right]
 
 
 def evolve_front(

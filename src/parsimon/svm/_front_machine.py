@@ -166,15 +166,13 @@ class FrontSVC(BinaryKernelMachine):
     def predict(self, X: Any) -> AnyArray:
         """Return the class of each row, shape (m,)."""
         positive = self.decision_function(X) > 0
-        labels: AnyArray = self.classes_[positive.astype(np.intp)]
-        return labels
+        return self.classes_[positive.astype(np.intp)]
 
     def decision_function(self, X: Any) -> Array:
         """Return the functions' values, positive where ``classes_[1]`` is predicted, shape (m,)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        values: Array = self.expansion_(X)
-        return values
+        return self.expansion_(X)
 
     @available_if(_has_slopes)
     def predict_proba(self, X: Any) -> Array:
@@ -477,8 +475,7 @@ def error_rates(decisions: Array, signs: Array, weights: Array) -> Array:
     A decision of zero predicts the negative class, as `predict` does.
     """
     wrong: Mask = (decisions > 0) != (signs > 0)
-    shares: Array = wrong @ weights / weights.sum()
-    return shares
+    return wrong @ weights / weights.sum()
 
 
 def errs_less(errors: Array, baseline: float) -> Mask:

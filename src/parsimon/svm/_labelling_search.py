@@ -280,8 +280,7 @@ def assign_classes(gains: Array, bounds: Array) -> Indices:
     in_bounds = LinearConstraint(kron(np.ones((1, n)), eye_array(n_classes)), bounds[0], bounds[1])
     found = milp(-gains.ravel(), constraints=(one_class, in_bounds), bounds=Bounds(0.0, 1.0))
     shares = np.asarray(found.x, dtype=np.float64).reshape(n, n_classes)
-    whole: Indices = shares.argmax(axis=1)
-    return whole
+    return shares.argmax(axis=1)
 
 
 def _guesses(problems: list[TransductiveProblem], bounds: Array) -> list[Indices]:
@@ -509,5 +508,4 @@ def _wrong(scores: Array, codes: Indices) -> Mask:
     own = scores[np.arange(len(codes)), codes]
     others = scores.copy()
     others[np.arange(len(codes)), codes] = -np.inf
-    wrong: Mask = own <= others.max(axis=1)
-    return wrong
+    return own <= others.max(axis=1)

@@ -238,8 +238,7 @@ def neighbour_graph(distances: Array, n_neighbours: int) -> Array:
     np.fill_diagonal(links, 0.0)
     links = np.maximum(links, links.T)
     roots = np.sqrt(np.maximum(links.sum(axis=1), 1.0))
-    graph: Array = links / (roots[:, None] * roots[None, :])
-    return graph
+    return links / (roots[:, None] * roots[None, :])
 
 
 def spread_heat(graph: Array, rows: Indices) -> Array:
@@ -262,8 +261,7 @@ def share_heat(heat: Array, codes: Indices, n_classes: int) -> Array:
     Shapes: heat (n, n_labelled), codes (n_labelled,).
     """
     mass = heat @ (codes[:, None] == np.arange(n_classes)).astype(np.float64)
-    shares: Array = mass / np.maximum(mass.sum(axis=0), np.finfo(np.float64).tiny)
-    return shares
+    return mass / np.maximum(mass.sum(axis=0), np.finfo(np.float64).tiny)
 
 
 def spread_labels(graph: Array, known: Array) -> Array:
@@ -274,10 +272,7 @@ def spread_labels(graph: Array, known: Array) -> Array:
     rows = np.flatnonzero(known)
     shares = share_heat(spread_heat(graph, rows), (known[rows] < 0).astype(np.intp), 2)
     # Rows that no label reaches have no opinion; relative differences keep far rows in order.
-    scores: Array = (shares[:, 0] - shares[:, 1]) / np.maximum(
-        shares.sum(axis=1), np.finfo(np.float64).tiny
-    )
-    return scores
+    return (shares[:, 0] - shares[:, 1]) / np.maximum(shares.sum(axis=1), np.finfo(np.float64).tiny)
 
 
 def spectral_splits(graph: Array, n_splits: int) -> Array:
@@ -292,8 +287,7 @@ def spectral_splits(graph: Array, n_splits: int) -> Array:
     splits = vectors[:, ::-1][:, :n_splits].T / roots
     # An eigenvector's sign is the library's whim; the largest entry decides instead.
     largest = np.take_along_axis(splits, np.abs(splits).argmax(axis=1)[:, None], axis=1)
-    oriented: Array = splits * np.sign(largest)
-    return oriented
+    return splits * np.sign(largest)
 
 
 CROSSOVER_RATE = 0.9

@@ -186,8 +186,7 @@ def couple(pairwise: Array, n_classes: int) -> Array:
     right = np.zeros((m, n_classes + 1, 1))
     right[:, n_classes] = 1.0
     found = np.maximum(np.linalg.solve(system, right)[:, :n_classes, 0], 0.0)
-    normalised: Array = found / found.sum(axis=1, keepdims=True)
-    return normalised
+    return found / found.sum(axis=1, keepdims=True)
 
 
 def agree(probabilities: Array, winners: Indices) -> Array:

@@ -61,8 +61,7 @@ class PrimalObjectives:
         n = self.problem.n_unlabelled
         n_positive = np.count_nonzero(scores[:, self.problem.unlabelled] > 0, axis=1)
         missing = np.maximum(self.problem.fewest - n_positive, n_positive - self.problem.most)
-        share: Array = np.maximum(missing, 0) / max(n, 1)
-        return share
+        return np.maximum(missing, 0) / max(n, 1)
 
 
 @dataclass(frozen=True, eq=False)

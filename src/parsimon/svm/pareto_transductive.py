@@ -340,8 +340,7 @@ def _beats_constant(positive: Mask, known: Array, weights: Array) -> Mask:
     weights = np.where(known == 0, 0.0, weights)
     right: Array = (positive == (known > 0)) @ weights
     constant = max(weights[known > 0].sum(), weights[known < 0].sum())
-    better: Mask = right > constant * _ROUNDING
-    return better
+    return right > constant * _ROUNDING
 
 
 def penalised(front: Front, text: str, C: float, C_unlabelled: float) -> Array:
@@ -362,8 +361,7 @@ def penalised(front: Front, text: str, C: float, C_unlabelled: float) -> Array:
                 "penalised takes prices that are not negative, as in "
                 f"penalised:C=10,C_unlabelled=0.1; got {part.strip()!r}."
             )
-    totals: Array = front.values @ np.array([1.0, prices["C"], prices["C_unlabelled"]])
-    return totals
+    return front.values @ np.array([1.0, prices["C"], prices["C_unlabelled"]])
 
 
 def _two_classes(labels: PartialLabels) -> AnyArray:

@@ -48,8 +48,7 @@ def plot_overfitting(
             lower = ax
         _draw_errors(machines, chosen, lower)
         lower.set_xlabel(_MARGIN_LABEL)
-    made: Axes = lower
-    return made
+    return lower
 
 
 def plot_walk(machines: FrontMachines, places: Indices) -> "Figure":

@@ -289,8 +289,7 @@ class TransductiveSVC(ClassifierMixin, KernelMachine):
 
     def _labels(self, scores: Array) -> AnyArray:
         codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        labels: AnyArray = self.classes_[codes]
-        return labels
+        return self.classes_[codes]
 
 
 def settle_labels(

@@ -511,14 +511,12 @@ class SeriesExtractor(TransformerMixin, FrontEstimator):
         As sure as features that were chosen anew in five folds were right there.
         """
         table = self._series(X)
-        found: Array = self.best_estimator_.predict_proba(table)
-        return found
+        return self.best_estimator_.predict_proba(table)
 
     def transform(self, X: Any) -> Array:
         """Return the chosen features of series, shape (m, n_chosen)."""
         table = self._series(X)
-        found: Array = self.best_estimator_.transform(table)
-        return found
+        return self.best_estimator_.transform(table)
 
     def score(self, X: Any, y: Any) -> float:
         """Return the accuracy for classes, and the share of variance explained for numbers."""

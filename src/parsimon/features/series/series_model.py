@@ -66,8 +66,7 @@ class SmoothFit(NamedTuple):
 def mean_squared_distances(A: Array, B: Array) -> Array:
     """Return squared distances over the number of columns: (n, k), (m, k) -> (n, m)."""
     square = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2.0 * A @ B.T
-    found: Array = np.maximum(square, 0.0) / A.shape[1]
-    return found
+    return np.maximum(square, 0.0) / A.shape[1]
 
 
 def smooth_kernel(A: Array, B: Array, width: float) -> Array:
@@ -266,8 +265,7 @@ class SeriesClassModel(SeriesModel):
 
     def predict(self, X: Any) -> AnyArray:
         """Return the class of each series, shape (m,)."""
-        found: AnyArray = self.classes[self.outputs(X).argmax(axis=1)]
-        return found
+        return self.classes[self.outputs(X).argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Array:
         """Return class probabilities, shape (m, n_classes), as rows outside of folds bear out."""
@@ -483,5 +481,4 @@ def fit_chances(outputs: Array, codes: Indices) -> tuple[float, float]:
 def chances(outputs: Array, floor: float, power: float) -> Array:
     """Return chances of classes, shape (m, q), in the order of the outputs."""
     share = np.maximum(outputs, floor) ** power
-    found: Array = share / share.sum(axis=1, keepdims=True)
-    return found
+    return share / share.sum(axis=1, keepdims=True)

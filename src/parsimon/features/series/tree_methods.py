@@ -268,48 +268,41 @@ def _moment(values: Array, power: int) -> Array:
     centred = values - values.mean(axis=1, keepdims=True)
     spread = values.std(axis=1)
     small = spread <= _LITTLE * (1.0 + np.abs(values).max(axis=1))
-    found: Array = (centred**power).mean(axis=1) / np.where(small, np.inf, spread) ** power
-    return found
+    return (centred**power).mean(axis=1) / np.where(small, np.inf, spread) ** power
 
 
 def _quantile_range(values: Array, _positions: Array) -> Array:
     low, high = np.quantile(values, [0.25, 0.75], axis=1)
-    difference: Array = high - low
-    return difference
+    return high - low
 
 
 def _gradient(values: Array, _positions: Array) -> Array:
     """Return the slope of the regression line, a step on the axis being one value."""
     steps = np.arange(values.shape[1]) - (values.shape[1] - 1) / 2.0
-    slope: Array = values @ (steps / max(steps @ steps, 1.0))
-    return slope
+    return values @ (steps / max(steps @ steps, 1.0))
 
 
 def _flatness(values: Array, _positions: Array) -> Array:
     """Return the geometric mean of the magnitudes over their mean."""
     size = np.abs(values) + _LITTLE
-    flat: Array = np.exp(np.log(size).mean(axis=1)) / size.mean(axis=1)
-    return flat
+    return np.exp(np.log(size).mean(axis=1)) / size.mean(axis=1)
 
 
 def _crest(values: Array, _positions: Array) -> Array:
     high = np.abs(values).max(axis=1)
-    crest: Array = high / (np.sqrt((values**2).mean(axis=1)) + _LITTLE)
-    return crest
+    return high / (np.sqrt((values**2).mean(axis=1)) + _LITTLE)
 
 
 def _crossings(values: Array, _positions: Array) -> Array:
     sign = values > 0
-    changes: Array = (sign[:, 1:] != sign[:, :-1]).sum(axis=1) / values.shape[1]
-    return changes
+    return (sign[:, 1:] != sign[:, :-1]).sum(axis=1) / values.shape[1]
 
 
 def _first_crossing(values: Array, positions: Array) -> Array:
     """Return the position of the first change of sign; the last position without one."""
     changes = (values[:, 1:] > 0) != (values[:, :-1] > 0)
     changes = np.column_stack((changes, np.ones(len(values), dtype=bool)))
-    first: Array = positions[changes.argmax(axis=1)]
-    return first
+    return positions[changes.argmax(axis=1)]
 
 
 def highest_peaks(row: Array, count: int) -> tuple[Indices, Array, Array]:
@@ -358,8 +351,7 @@ def _beats(values: Array, _positions: Array, rate: float, least: float, most: fl
         return np.zeros(len(values))
     tempi, shifts = tempi[fits], shifts[fits]
     gaps = [np.abs(values[:, s:] - values[:, :-s]).mean(axis=1) for s in shifts]
-    found: Array = tempi[np.argmin(gaps, axis=0)]
-    return found
+    return tempi[np.argmin(gaps, axis=0)]
 
 
 def _half(length: int) -> int:

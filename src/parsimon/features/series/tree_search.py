@@ -316,12 +316,10 @@ def explained_shares(Z: Array, targets: Targets) -> Array:
     if targets.codes is not None:
         means = [Z[targets.codes == code].mean(axis=0) for code in np.unique(targets.codes)]
         sizes = np.unique(targets.codes, return_counts=True)[1]
-        found: Array = (sizes[:, None] * np.array(means) ** 2).sum(axis=0) / len(Z)
-        return found
+        return (sizes[:, None] * np.array(means) ** 2).sum(axis=0) / len(Z)
     centred = targets.T - targets.T.mean(axis=0)
     total = max((centred**2).mean() * centred.shape[1], 1e-300)
-    share: Array = ((Z.T @ centred / len(Z)) ** 2).sum(axis=1) / total
-    return share
+    return ((Z.T @ centred / len(Z)) ** 2).sum(axis=1) / total
 
 
 def order_agreement(Z: Array, targets: Targets) -> Array:
@@ -331,8 +329,7 @@ def order_agreement(Z: Array, targets: Targets) -> Array:
         own = rankdata(targets.T, axis=0)
         ranks, own = standardise_features(ranks)[0], standardise_features(own)[0]
         weight = (targets.T**2).mean(axis=0)
-        told: Array = np.abs(ranks.T @ own / len(Z)) @ weight / max(weight.sum(), 1e-300)
-        return told
+        return np.abs(ranks.T @ own / len(Z)) @ weight / max(weight.sum(), 1e-300)
     total = np.zeros(Z.shape[1])
     for code in np.unique(targets.codes):
         inside = targets.codes == code
@@ -350,8 +347,7 @@ def forest_importances(Z: Array, targets: Targets) -> Array:
     else:
         T = targets.T[:, 0] if targets.T.shape[1] == 1 else targets.T
         forest = ExtraTreesRegressor(n_trees, max_features="sqrt", random_state=0).fit(Z, T)
-    found: Array = forest.feature_importances_
-    return found
+    return forest.feature_importances_
 
 
 def quick_fitness(Z: Array, targets: Targets) -> Array:

@@ -144,8 +144,7 @@ def _wanted(problem: EMProblem, point: EMPoint) -> Array:
     change = np.log(np.maximum(point.rise, tiny)) - np.log(np.maximum(point.fall, tiny))
     low, high = problem.bounds(len(point.theta))
     moved = np.clip(point.theta + np.clip(change, -_LONGEST, _LONGEST), low, high)
-    step: Array = moved - point.theta
-    return step
+    return moved - point.theta
 
 
 def _step(problem: EMProblem, point: EMPoint, wanted: Array, size: float) -> tuple[EMPoint, float]:

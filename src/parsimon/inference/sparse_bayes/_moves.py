@@ -77,8 +77,7 @@ class SparseFit:
     @property
     def alpha(self) -> Array:
         """Precisions of the scaled weights, shape (m,)."""
-        precisions: Array = np.exp(self.theta[: len(self.active)])
-        return precisions
+        return np.exp(self.theta[: len(self.active)])
 
     @cached_property
     def hessian(self) -> Array:
@@ -116,8 +115,7 @@ class ColumnSweep:
 
     def freedom(self) -> Array:
         """Return V: a column with precision alpha brings V / (alpha + S) degrees of freedom."""
-        freedom: Array = self.sparsity - np.einsum("ij,ij->i", self.overlap, self.overlap)
-        return freedom
+        return self.sparsity - np.einsum("ij,ij->i", self.overlap, self.overlap)
 
     def exchanges(self, fit: SparseFit) -> Array:
         """Return the gain by putting each column in place of each active one, shape (k, m)."""

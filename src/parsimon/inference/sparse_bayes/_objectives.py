@@ -347,13 +347,9 @@ def gamma_divergence(
     """Return the Kullback-Leibler divergence of one Gamma distribution from another."""
     rates = np.asarray(rate, dtype=np.float64)
     constant = (shape - prior_shape) * digamma(shape) - gammaln(shape) + gammaln(prior_shape)
-    divergence: Array = (
-        constant + prior_shape * np.log(rates / prior_rate) + shape * (prior_rate / rates - 1.0)
-    )
-    return divergence
+    return constant + prior_shape * np.log(rates / prior_rate) + shape * (prior_rate / rates - 1.0)
 
 
 def _curvature(xi: Array) -> Array:
     """Return lambda(xi), which is 1/8 at zero."""
-    curvature: Array = 0.125 * np.tanh(0.5 * xi) / (0.5 * xi)
-    return curvature
+    return 0.125 * np.tanh(0.5 * xi) / (0.5 * xi)

@@ -242,11 +242,9 @@ def determinant_slope(X: Array, classes: Indices, mode: PairMode) -> Array:
     total = (classes[:, None] == np.arange(p.shape[1])).astype(np.float64)
     own = ((X @ (covariance * same)) * X) @ total
     pull = own - 2.0 * (((X * p[:, classes]) @ covariance) * X) @ total
-    slope: Array = p * (pull - np.sum(p * pull, axis=1, keepdims=True))
-    return slope
+    return p * (pull - np.sum(p * pull, axis=1, keepdims=True))
 
 
 def complement(probability: Array) -> Array:
     """Return one minus each probability as the sum of the others."""
-    others: Array = probability @ (1.0 - np.eye(probability.shape[1]))
-    return others
+    return probability @ (1.0 - np.eye(probability.shape[1]))

@@ -77,8 +77,7 @@ def softmax_scores(result: SparseSoftmax, design: Array, n_classes: int) -> Arra
     Shapes: design (n, n_columns) -> (n, n_classes).
     """
     used = result.active
-    scores: Array = design[:, used] @ result.weights(n_classes, design.shape[1])[:, used].T
-    return scores
+    return design[:, used] @ result.weights(n_classes, design.shape[1])[:, used].T
 
 
 def softmax_latent(result: SparseSoftmax, design: Array, n_classes: int) -> Latent:

@@ -92,8 +92,7 @@ def held_row(points: ClassRows, hold: Any = "typical") -> Array:
                 found, counts = np.unique(points.X[:, places], axis=0, return_counts=True)
                 row[places] = found[np.argmax(counts)]
             return row
-        middle: Array = np.mean(points.X, axis=0) if hold == "mean" else np.median(points.X, axis=0)
-        return middle
+        return np.mean(points.X, axis=0) if hold == "mean" else np.median(points.X, axis=0)
     row = finite_vector(hold, "hold")
     if len(row) != points.n_columns:
         raise InvalidInputError(

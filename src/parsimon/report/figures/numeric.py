@@ -224,8 +224,7 @@ def regression_2d(
         f"{points.title(places[1], 60)}. White dots: the rows."
         f"{points.marks_words()}{held_words(points, places, held)}"
     )
-    drawn: Axes = axes
-    return drawn
+    return axes
 
 
 def _draw_map(ax: Any, across: Array, up: Array, heights: Array, name: str) -> None:

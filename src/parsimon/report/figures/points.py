@@ -155,8 +155,7 @@ class ClassRows:
 
     def of_class(self, code: int) -> Mask:
         """Return which rows belong to a class."""
-        mask: Mask = self.y == code
-        return mask
+        return self.y == code
 
     @property
     def marked(self) -> Indices:
@@ -225,8 +224,7 @@ def spread_apart(values: Array) -> Array:
     The fractional parts of multiples of the golden ratio fill an interval evenly, without chance.
     """
     ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
-    shares: Array = (0.5 + ranks * (np.sqrt(5) - 1) / 2) % 1
-    return shares
+    return (0.5 + ranks * (np.sqrt(5) - 1) / 2) % 1
 
 
 def draw_points(ax: "Axes", points: ClassRows, places: Sequence[Array], **options: Any) -> None:

@@ -101,8 +101,7 @@ def _cut(corners: Array, heights: Array, level: float, edges: Indices) -> Array:
     """Return where edges meet the level, shape (m, triangles, 3, 3)."""
     start, stop = edges[..., 0], edges[..., 1]
     share = (level - heights[:, start]) / (heights[:, stop] - heights[:, start])
-    met: Array = corners[:, start] + share[..., None] * (corners[:, stop] - corners[:, start])
-    return met
+    return corners[:, start] + share[..., None] * (corners[:, stop] - corners[:, start])
 
 
 def _turn(cut: Array, corners: Array, count: int) -> Array:
@@ -122,8 +121,7 @@ def _normals(triangles: Array) -> Array:
 
 def _areas(triangles: Array) -> Array:
     """Return the areas of triangles of shape (..., 3, 3)."""
-    areas: Array = 0.5 * np.linalg.norm(_normals(triangles), axis=-1)
-    return areas
+    return 0.5 * np.linalg.norm(_normals(triangles), axis=-1)
 
 
 # From above, left and front, as readers expect light to fall.
