@@ -42,8 +42,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         name = cmd_name.replace("-", "_")
-        command: click.Command = getattr(importlib.import_module(f"parsimon.cli.{name}"), name)
-        return command
+        return getattr(importlib.import_module(f"parsimon.cli.{name}"), name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -27,8 +27,7 @@ def table_model(path: Path) -> "TableModel | TraitModel | SeriesTableModel":
             f"{path} holds a {type(model).__name__}, which takes numbers, not tables; "
             "load it with parsimon.statistician.load_model."
         )
-    found: TableModel | TraitModel | SeriesTableModel = model
-    return found
+    return model
 
 
 def new_rows(model: Any, table: str) -> "pd.DataFrame":

@@ -63,8 +63,7 @@ def _zstandard(path: Path) -> IO[bytes]:
         raise InvalidInputError(
             f"{path} is packed with Zstandard, which needs: pip install zstandard."
         ) from error
-    opened: IO[bytes] = zstandard.open(path, "rb")
-    return opened
+    return zstandard.open(path, "rb")
 
 
 _UNPACKERS: dict[str, Callable[[Path], Any]] = {

@@ -343,8 +343,7 @@ def slope_weights(counts: Indices) -> Array:
     Shapes: counts (m,), rows at each of the increasing places.
     """
     ranks = np.cumsum(counts) - counts / 2
-    weights: Array = counts * (ranks - counts.sum() / 2)
-    return weights
+    return counts * (ranks - counts.sum() / 2)
 
 
 def turning_share(paths: Array) -> float:

@@ -179,17 +179,14 @@ def _losses(name: str, answers: Sequence[FoldAnswers], question: Question) -> _L
 
 def row_surprise(shares: Array, codes: Indices) -> Array:
     """Return minus the log probability of each row's own class, (n, c), (n,) -> (n,)."""
-    surprise: Array = -np.log(np.maximum(shares[np.arange(len(codes)), codes], SURE))
-    return surprise
+    return -np.log(np.maximum(shares[np.arange(len(codes)), codes], SURE))
 
 
 def called_codes(shares: Array) -> Indices:
     """Return the class that is called: of two the second from one half on, else the likeliest."""
     if shares.shape[1] == 2:
-        second: Indices = (shares[:, 1] >= 0.5).astype(np.intp)
-        return second
-    likeliest: Indices = np.argmax(shares, axis=1)
-    return likeliest
+        return (shares[:, 1] >= 0.5).astype(np.intp)
+    return np.argmax(shares, axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -108,8 +108,7 @@ class Contributions:
     @property
     def score(self) -> Array:
         """Score of each row, shape (m,): the number, or what is 0 at even odds of two classes."""
-        total: Array = self.base + self.values.sum(axis=1)
-        return total
+        return self.base + self.values.sum(axis=1)
 
 
 class ShapleyValues(NamedTuple):
@@ -294,5 +293,4 @@ def _sample(mixed: _Mixed, base: float) -> Array:
                 after = mixed(way[: at + 1])
                 values[:, group] += after - before
                 before = after
-    mean: Array = values / (2 * (_PERMUTATIONS // 2))
-    return mean
+    return values / (2 * (_PERMUTATIONS // 2))

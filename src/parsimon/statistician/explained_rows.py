@@ -95,8 +95,7 @@ def _border(question: Question) -> float:
 
 
 def _is_called(question: Question, value: Array) -> AnyArray:
-    called: AnyArray = value >= _border(question)
-    return called
+    return value >= _border(question)
 
 
 def _nearest(values: Array, aim: float, among: Indices) -> Indices:
@@ -238,8 +237,7 @@ def _answers(model: TableModel, rows: "pd.DataFrame") -> Array:
     """Return the probability of the second class, or the number, shape (m,)."""
     if not len(model.classes):
         return np.asarray(model.predict(rows), dtype=np.float64)
-    second: Array = model.predict_proba(rows)[:, 1]
-    return second
+    return model.predict_proba(rows)[:, 1]
 
 
 def draw_rows(

@@ -88,11 +88,9 @@ class SeriesTableModel(BaseEstimator):
     def predict(self, table: Any) -> AnyArray:
         """Return the class or the number of each series, shape (m,)."""
         if self.classes:
-            called: AnyArray = self.classes_[np.argmax(self.predict_proba(table), axis=1)]
-            return called
+            return self.classes_[np.argmax(self.predict_proba(table), axis=1)]
         model: Any = self.model
-        values: AnyArray = model.predict(self.series(table))
-        return values
+        return model.predict(self.series(table))
 
     def predict_proba(self, table: Any) -> Array:
         """Return the probabilities of the classes for each series, shape (m, n_classes)."""

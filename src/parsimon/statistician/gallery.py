@@ -124,5 +124,4 @@ def _draw_twice(
     panels[0].set_label(
         f"{panels[0].get_label()} Left: {points.title(third, 60)} = {low}; right: {high}."
     )
-    found: AnyArray = np.array(panels, dtype=object)
-    return found
+    return np.array(panels, dtype=object)

@@ -62,11 +62,9 @@ def surprise(question: Question, own: OwnPredictions) -> Array:
     if question.is_number:
         # A model that is sure of a number, such as of a constant, is surprised by any other.
         certain = np.finfo(np.float64).eps * max(1.0, float(np.abs(question.y).max(initial=0.0)))
-        off: Array = np.abs(question.y - own.value) / np.maximum(own.deviation, certain)
-        return off
+        return np.abs(question.y - own.value) / np.maximum(own.deviation, certain)
     chance = np.where(question.y == 1, own.value, 1 - own.value)
-    bits: Array = -np.log2(np.maximum(chance, np.finfo(np.float64).tiny))
-    return bits
+    return -np.log2(np.maximum(chance, np.finfo(np.float64).tiny))
 
 
 def _rows(

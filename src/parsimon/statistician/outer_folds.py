@@ -311,8 +311,7 @@ def _area(positive: Mask, probability: Array) -> Bounds:
 
 def _log_losses(positive: Mask, probability: Array) -> Array:
     own = np.where(positive, probability, 1 - probability)
-    losses: Array = -np.log(np.maximum(own, SURE))
-    return losses
+    return -np.log(np.maximum(own, SURE))
 
 
 def _interval(bounds: Bounds) -> Interval:

@@ -75,8 +75,7 @@ class PreparedTable:
 
     def numbers(self, table: "pd.DataFrame") -> "pd.DataFrame":
         """Return other rows as the models see them."""
-        numbers: pd.DataFrame = self.screener.transform(self.preparer.transform(table))
-        return numbers
+        return self.screener.transform(self.preparer.transform(table))
 
     @property
     def variables(self) -> tuple[Variable, ...]:

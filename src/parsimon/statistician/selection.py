@@ -124,8 +124,7 @@ def select_columns(
         fast=fast,
         checkpoint=checkpoint,
     )
-    found: SelectionAnalysis = analyse_kind(kind, frame)
-    return found
+    return analyse_kind(kind, frame)
 
 
 class _ColumnSearch(NamedTuple):

@@ -199,8 +199,7 @@ def analyse_series(
         command=command,
         checkpoint=checkpoint,
     )
-    found: SeriesAnalysis = analyse_kind(kind, table)
-    return found
+    return analyse_kind(kind, table)
 
 
 class _SeriesSearch(NamedTuple):

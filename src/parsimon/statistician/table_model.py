@@ -121,8 +121,7 @@ class TableModel(BaseEstimator):
         """Return the most probable class of each row, or the number, shape (m,)."""
         if not len(self.classes):
             return predicted(self.models[0], self.numbers(table))
-        called: AnyArray = self.classes_[np.argmax(self.predict_proba(table), axis=1)]
-        return called
+        return self.classes_[np.argmax(self.predict_proba(table), axis=1)]
 
     def predict_proba(self, table: "pd.DataFrame") -> Array:
         """Return the probability of each class in the order of `classes_`, shape (m, c)."""
@@ -139,18 +138,14 @@ class TableModel(BaseEstimator):
         if self.deviation is not None:
             return np.full(len(X), float(self.deviation))
         _, deviation = self.models[0].predict(X, return_std=True, include_noise=True)
-        values: Array = deviation
-        return values
+        return deviation
 
     def numbers(self, table: "pd.DataFrame") -> "pd.DataFrame":
         """Return the variables that the models see, shape (m, d).
 
         Columns that no model uses may be absent.
         """
-        numbers: pd.DataFrame = self.screener.transform(
-            self.preparer.transform(self._complete(table))
-        )
-        return numbers
+        return self.screener.transform(self.preparer.transform(self._complete(table)))
 
     @property
     def variables(self) -> tuple[VariableSource, ...]:

@@ -119,15 +119,13 @@ class TraitModel(BaseEstimator):
     def _predicted(self, X: "pd.DataFrame") -> Array:
         if isinstance(self.model, FittedRegression):
             return self.model.predict(X)[0]
-        values: Array = self.model.predict(X)
-        return values
+        return self.model.predict(X)
 
     def predict_deviation(self, table: Any) -> Array:
         """Return the standard deviation of each predicted value, shape (m,)."""
         X = self.numbers(table)
         if isinstance(self.model, FittedRegression):
-            reach: Array = self.model.predict(X)[1] / _NORMAL
-            return reach
+            return self.model.predict(X)[1] / _NORMAL
         return self.model.predict_deviation(X)
 
     def numbers(self, table: Any) -> "pd.DataFrame":
@@ -213,8 +211,7 @@ class TraitModel(BaseEstimator):
 
         frame = pd.DataFrame(X, columns=self.features)
         if not isinstance(self.model, FittedRegression):
-            values: Array = self.model.predict(frame)
-            return values
+            return self.model.predict(frame)
         return self.model.line(frame)
 
     @property

@@ -301,8 +301,7 @@ def analyse_traits(
         time_limit=time_limit,
         fast=fast,
     )
-    found: TraitAnalysis = analyse_kind(kind, table)
-    return found
+    return analyse_kind(kind, table)
 
 
 class _Fits(NamedTuple):

@@ -134,8 +134,7 @@ def select_features(
         fast=fast,
         checkpoint=checkpoint,
     )
-    found: WideAnalysis = analyse_kind(kind, frame)
-    return found
+    return analyse_kind(kind, frame)
 
 
 @dataclass(frozen=True, kw_only=True)

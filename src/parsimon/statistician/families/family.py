@@ -353,8 +353,7 @@ def sampled(values: AnyArray, task: Task, most: int, seed: np.random.SeedSequenc
 
 def predicted(model: Any, X: "pd.DataFrame") -> Array:
     """Return the probability of class 1, or the number."""
-    values: Array = model.predict_proba(X)[:, 1] if hasattr(model, "classes_") else model.predict(X)
-    return values
+    return model.predict_proba(X)[:, 1] if hasattr(model, "classes_") else model.predict(X)
 
 
 def class_shares(models: Sequence[Any], X: "pd.DataFrame", n_classes: int) -> Array:
@@ -380,5 +379,4 @@ def normalised(positive: Array) -> Array:
     if positive.shape[1] == 1:
         return np.column_stack([1 - positive[:, 0], positive[:, 0]])
     total = positive.sum(axis=1, keepdims=True)
-    share: Array = positive / np.where(total > 0, total, 1.0)
-    return share
+    return positive / np.where(total > 0, total, 1.0)

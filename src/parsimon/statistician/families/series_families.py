@@ -131,8 +131,7 @@ class NearestSeries(BaseEstimator):
         else:
             kept = self.kept_values_
             far = (new**2).sum(axis=1)[:, None] + (kept**2).sum(axis=1) - 2 * new @ kept.T
-        found: AnyArray = self.y_[np.argmin(far, axis=1)]
-        return found
+        return self.y_[np.argmin(far, axis=1)]
 
 
 def warped_distances(A: Array, B: Array, width: int) -> Array:
@@ -165,8 +164,7 @@ def _warp(A: Array, B: Array, width: int) -> Array:
                 best += (A[:, channel, i][:, None] - B[:, channel, j]) ** 2
             row[j + 1] = best
         above, row = row, above
-    found: Array = above[length].copy()
-    return found
+    return above[length].copy()
 
 
 class FrameModel(BaseEstimator):
@@ -183,18 +181,15 @@ class FrameModel(BaseEstimator):
     @property
     def classes_(self) -> AnyArray:
         """Codes of the classes."""
-        found: AnyArray = self.best_estimator_.classes
-        return found
+        return self.best_estimator_.classes
 
     def predict(self, X: "pd.DataFrame") -> AnyArray:
         """Return what the features tell, shape (m,)."""
-        found: AnyArray = self.best_estimator_.predict(as_series(X))
-        return found
+        return self.best_estimator_.predict(as_series(X))
 
     def predict_proba(self, X: "pd.DataFrame") -> Array:
         """Return the probabilities of the classes, shape (m, n_classes)."""
-        found: Array = self.best_estimator_.predict_proba(as_series(X))
-        return found
+        return self.best_estimator_.predict_proba(as_series(X))
 
 
 class FeatureSearch(FrameModel):

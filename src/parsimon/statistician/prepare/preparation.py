@@ -378,10 +378,8 @@ class Screener(SelectorMixin, BaseEstimator):
         check_is_fitted(self, "kept_")
         values = validate_data(self, X, dtype=np.float64, reset=False)
         if hasattr(X, "iloc"):
-            frame: pd.DataFrame = X.iloc[:, self.kept_]
-            return frame
-        chosen: Array = values[:, self.kept_]
-        return chosen
+            return X.iloc[:, self.kept_]
+        return values[:, self.kept_]
 
     def _get_support_mask(self) -> AnyArray:
         """Return which variables are kept, shape (d,)."""
@@ -486,8 +484,7 @@ def _trend(rows: Array, sums: Array, weights: Array) -> Array:
     variance = (odd * rows[1:]).sum(axis=0) / n - mean**2
     covariance = sums[1:].sum(axis=0)
     squares = np.einsum("kd,k->d", covariance**2, weights) / n
-    trend: Array = squares / np.where(variance > 1e-12, variance, np.inf)
-    return trend
+    return squares / np.where(variance > 1e-12, variance, np.inf)
 
 
 def _normal_deviate(statistic: Array, degrees: AnyArray) -> Array:

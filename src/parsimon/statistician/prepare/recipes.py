@@ -403,8 +403,7 @@ def _pairwise_correlations(scaled: Array) -> Array:
     raw = (values.T @ values) / (seen.T @ seen + _FEWEST_ROWS)
     np.fill_diagonal(raw, 1.0)
     size, vectors = np.linalg.eigh(raw)
-    mended: Array = (vectors * np.maximum(size, _LEAST_SIZE)) @ vectors.T
-    return mended
+    return (vectors * np.maximum(size, _LEAST_SIZE)) @ vectors.T
 
 
 def _expect(values: Array, precision: Array) -> tuple[Array, Array]:

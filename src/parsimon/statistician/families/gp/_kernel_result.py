@@ -97,8 +97,7 @@ def _column_lengths(posterior: LatentPosterior, counts: Indices) -> Array:
     F, Q = posterior.conditioned.basis()
     G = F @ Q
     squares = np.einsum("ik,kl,il->i", F, (G.T * counts) @ G, F, optimize=True)
-    lengths: Array = np.sqrt(np.maximum(squares, 0.0) / counts.sum())
-    return lengths
+    return np.sqrt(np.maximum(squares, 0.0) / counts.sum())
 
 
 # Rows whose probit scores differ by less are told apart by rounding alone.
@@ -152,8 +151,7 @@ def pair_wins(mean: Array, covariance: Array, sites: Sites) -> Array:
 
 def _score(mean: Array, variance: Array, determinant: Array) -> Array:
     """Return the probit of the positive class from a cavity that is not divided out yet."""
-    score: Array = mean / np.sqrt(determinant * (determinant + variance))
-    return score
+    return mean / np.sqrt(determinant * (determinant + variance))
 
 
 def in_order_of(wins: Array, probability: Array) -> Array:

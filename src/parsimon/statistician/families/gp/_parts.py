@@ -222,8 +222,7 @@ def _with_variance(leaves: Sequence[Any], variance: float, X: Array) -> Kernel:
     """Return the product of some leaves with a mean prior variance over the rows."""
     first, *others = (_free(leaf, leaf.variance) for leaf in leaves)
     typical = float(reduce(mul, others, first).diagonal(X).mean())
-    rescaled: Kernel = reduce(mul, others, _free(first, first.variance * variance / typical))
-    return rescaled
+    return reduce(mul, others, _free(first, first.variance * variance / typical))
 
 
 def _free(leaf: Any, variance: float) -> Any:

@@ -91,8 +91,7 @@ class FittedRegression(NamedTuple):
             return np.full(len(X), self.constant)
         scaled = self.pipeline[:-1].transform(_columns(X, self.columns))
         model = self.regressor
-        found: Array = model.intercept_ + scaled.to_numpy(dtype=np.float64) @ model.coef_
-        return found
+        return model.intercept_ + scaled.to_numpy(dtype=np.float64) @ model.coef_
 
 
 def fit_regression(
