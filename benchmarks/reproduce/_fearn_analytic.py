@@ -200,7 +200,7 @@ class AnalyticPhyRVM(PhyRVM):
         self.form = form
 
     def _estimate(self, problem: TreeRegression) -> tuple[float, SparseBayes]:
-        self._limits = self._checked_bounds(problem)
+        self._limits = self._check_bounds(problem)
         self.estimated_: tuple[str, ...] = ("lambda",)
         share, found = analytic_fit(problem, self._limits, sign=self.sign, form=self.form)
         self._found = {share: found}

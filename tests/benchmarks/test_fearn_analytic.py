@@ -32,8 +32,8 @@ def test_one_step_multiplies_lambda_by_a_number_without_the_tree(tree, table, sh
     model = PhyRVM(tree, prior="ard", pagel_lambda=share, tol=1e-9)
     model.fit(table[FEATURES], table["y"])
     found = model.posterior_
-    white = model._problem.whiten(share)
-    residual = white.targets - white.design[:, found.active] @ found.mean
+    design, targets, _ = model._problem.whiten(share)
+    residual = targets - design[:, found.active] @ found.mean
     g, n = model.degrees_of_freedom_, 60
     step = analytic_lambda(
         share,

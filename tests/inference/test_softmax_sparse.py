@@ -187,14 +187,14 @@ def test_two_classes_agree_with_the_binary_algorithm():
     binary = sparse_classification(design, codes.astype(float))
     # The same model: one pair with the precisions of the binary result has the same evidence.
     start = SparseSoftmax(
-        np.column_stack([np.ones(len(binary.active), dtype=int), binary.active]),
-        binary.alpha,
-        binary.mean,
-        binary.covariance,
-        0.0,
-        0,
-        True,
-        "",
+        pairs=np.column_stack([np.ones(len(binary.active), dtype=int), binary.active]),
+        alpha=binary.alpha,
+        mean=binary.mean,
+        covariance=binary.covariance,
+        log_evidence=0.0,
+        n_iter=0,
+        converged=True,
+        reason="",
     )
     same = softmax_sparse(design, codes, 2, start=start)
     np.testing.assert_allclose(same.history[0], binary.log_evidence, rtol=1e-9)
