@@ -114,6 +114,7 @@ def search(
     thresholds: str | float = "exact",
     max_iter: int | None = None,
     stall: int | None = 100,
+    mutations: int = 3,
     **limits: Any,
 ) -> ArchiveResult:
     """Search for models that no other beats in the rates of all classes and in complexity.
@@ -132,7 +133,7 @@ def search(
         check_count("stall", stall)
     task = SearchTask(
         problem,
-        Moves(problem.n_columns),
+        Moves(problem.n_columns, most=mutations),
         check_complexity(complexity),
         ClassSweep(problem.n_classes, thresholds)
         if problem.n_classes > 2
