@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from parsimon.report.document import KeyFigures
 from parsimon.report.sections import summary_lines, write
 from tests.report import reading, samples
 from tests.report.samples import interval
@@ -140,6 +141,15 @@ def test_lines_without_an_honest_error():
         "Guessing is wrong in 34.4 %.",
     ]
     assert found[-1] == "Left out to save time: outer folds, interactions."
+
+
+def test_lines_have_the_first_screen_s_error_of_guessing():
+    few = samples.fast()
+    study = replace(few.studies[0], n_positive=2, n_negative=3)
+    few = replace(few, studies=(study,))
+    assert "Guessing is wrong in 40.0 %." in lines(few)
+    [figures] = [block for block in write(few).lead if isinstance(block, KeyFigures)]
+    assert "40.0\u202f%" in [figure.value for figure in figures.items]
 
 
 def test_lines_without_structure():

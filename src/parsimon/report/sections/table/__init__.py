@@ -32,7 +32,7 @@ from parsimon.report.sections.table.classes import (
     each_class,
     joint_sentences,
 )
-from parsimon.report.sections.table.honesty import honest_sentences
+from parsimon.report.sections.table.honesty import honest_sentences, rarer_share
 from parsimon.report.sections.table.methods import cited, methods
 from parsimon.report.sections.table.rows import rows_explained, rows_of_classes
 from parsimon.report.sections.table.scope import Scope, guess_miss, why_no_outer_folds, words_of
@@ -164,13 +164,15 @@ def _tell_measured(scope: Scope) -> list[str]:
         half = (len(said) + 1) // 2
         return [" ".join(said[:half]), " ".join(said[half:])]
     own, baseline = scope.study.model.error, scope.study.baseline.error
+    # The first screen has the same figure.
+    guess = baseline if scope.numeric else rarer_share(scope)
     known = scope.study.structure_found and not math.isnan(own)
     only = (
         "" if not known else f"; on its own folds the search {scope.does(own)}, which is optimistic"
     )
     return [
         f"No honest error was measured{_why(scope)}{only}.",
-        "" if math.isnan(baseline) else f"Guessing {scope.does(baseline)}.",
+        "" if math.isnan(baseline) else f"Guessing {scope.does(guess)}.",
     ]
 
 

@@ -74,14 +74,15 @@ def _guessing(scope: Scope, error: float) -> KeyFigure:
 
 def _guess_words(scope: Scope, error: float) -> str:
     """Return what guessing does; of classes nearly even the commoner differs between parts."""
-    if say.percent(error) != say.percent(_rarer_share(scope)):
+    if say.percent(error) != say.percent(rarer_share(scope)):
         return "calling each row what most other rows are"
     study = scope.study
     larger = scope.positive if study.n_positive > study.n_negative else scope.negative
     return f"calling every row {'“other”' if larger == 'the other classes' else larger}"
 
 
-def _rarer_share(scope: Scope) -> float:
+def rarer_share(scope: Scope) -> float:
+    """Return the error of calling every row of a table what most of them are."""
     return min(scope.share, 1 - scope.share)
 
 
@@ -100,7 +101,7 @@ def _number_figures(honest: Honest) -> tuple[KeyFigure, ...]:
 def _optimistic(scope: Scope) -> tuple[KeyFigure, ...]:
     """Return what the search believed, and said so."""
     own = scope.study.model.error
-    others = () if scope.numeric else (_guessing(scope, _rarer_share(scope)),)
+    others = () if scope.numeric else (_guessing(scope, rarer_share(scope)),)
     if math.isnan(own) or scope.guesses:
         return others
     label, value = "optimistic error", own
@@ -202,7 +203,7 @@ def _unmeasured(scope: Scope) -> str:
     said = f"How well it does on new rows was not measured, because {why_no_outer_folds(scope)}"
     if math.isnan(error) or not scope.study.structure_found:
         return f"{said}."
-    beside = "" if scope.numeric else f" (guessing {scope.does(_rarer_share(scope))})"
+    beside = "" if scope.numeric else f" (guessing {scope.does(rarer_share(scope))})"
     return f"{said}; on its own folds it {scope.does(error)}{beside}, which is optimistic."
 
 
