@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from parsimon.report.findings import ComparedModel, ModelComparison
 
 
-# Outer folds of a first look.
-_FAST_FOLDS = 3
-
-
 @click.command()
 @shared(*QUESTION)
 @click.option(
@@ -70,8 +66,10 @@ def compare(
 
     if fast:
         # As in a fast report: plain models alone, on few folds.
+        from parsimon.statistician.folds import FAST_FOLDS
+
         options["families"] = "none" if options["families"] == "all" else options["families"]
-        options["outer"] = _FAST_FOLDS if options["outer"] is None else options["outer"]
+        options["outer"] = FAST_FOLDS if options["outer"] is None else options["outer"]
 
     verbose = not quiet and not printed
     place = json_file if json_file is not None and not printed else Path("compared.json")
