@@ -195,6 +195,18 @@ def test_a_category_is_one_column_with_its_levels():
     assert "mean progression (rows): 151 for south (101), 80.0 for west (102) and" in number[0]
 
 
+def test_a_rise_on_average_whose_picture_turns_is_said_to_turn():
+    first, *others = samples.findings().studies[0].effects
+    for turning, words in (
+        (0.4, "rises with it (98.0 % sure)."),
+        (0.768, "rises with it on average (98.0 % sure); it probably turns (76.8 %)."),
+    ):
+        found = reading.with_study(
+            samples.findings(), effects=(replace(first, turning=turning), *others)
+        )
+        assert words in told(found)[0]
+
+
 NOISE = (3.6, "strong evidence"), (5.9, "very strong"), (60.0, "Alone it predicts")
 
 

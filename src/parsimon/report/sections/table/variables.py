@@ -34,6 +34,8 @@ _MOST_LEVELS = 8
 _ALONE = 5.0
 # The probability from which on a direction is said.
 _SURE = 0.95
+# From here on a turn is likelier than none, and the picture has it.
+_PROBABLE = 0.5
 _MOST_ROWS = 30
 
 
@@ -178,7 +180,13 @@ def direction(scope: Scope, found: EffectFinding) -> tuple[str, ...]:
     if found.falling > found.rising:
         way, sure = ("falls", found.falling)
     if found.way in ("rising", "falling"):
-        return (f"{outcome} {way} with it ({sure_percent(sure)} sure).",)
+        if found.turning <= _PROBABLE:
+            return (f"{outcome} {way} with it ({sure_percent(sure)} sure).",)
+        # Its picture turns: the slope of most rows is not that of all.
+        turn = (
+            f"it probably turns{_between(scope, found, variable)} ({sure_percent(found.turning)})"
+        )
+        return (f"{outcome} {way} with it on average ({sure_percent(sure)} sure); {turn}.",)
     if found.way == "periodic" and found.period is not None:
         days = " days" if variable is not None and variable.kind == "date" else ""
         return (
