@@ -358,10 +358,6 @@ def _half(length: int) -> int:
     return max(1, length // 2)
 
 
-def _mismatch_length(length: int, shape: tuple[float, ...]) -> int:
-    return max(1, length - len(shape) + 1)
-
-
 def _interval_length(length: int, begin: float, end: float) -> int:
     first, last = bounds_of(begin, end, length)
     return last - first
